@@ -1,0 +1,43 @@
+"""The command `dispatch-audit`: the only place that prints an error and turns it into an exit code."""
+
+import sys
+import traceback
+
+import click
+
+from capture.cli import commands
+from capture.errors import AuditError, ExitCode
+from capture.render.printable import printable
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line and exit with the code that `docs/exit-codes.md` explains."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        return int(commands.main(prog_name="dispatch-audit", standalone_mode=False) or ExitCode.FINE)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except AuditError as error:
+        return _say(f"{error.message} {error.hint}".rstrip(), error.code)
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted; what is complete was kept.", ExitCode.INTERRUPTED)
+    except Exception:  # noqa: BLE001 -- a bug of ours: say so, with what is needed to report it
+        traceback.print_exc()
+        return _say("this is a bug in dispatch-audit; please report it with the lines above.", ExitCode.BUG)
+
+
+def _say(text: str, code: ExitCode) -> int:
+    click.echo(f"dispatch-audit: {printable(text)}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+"""What an answer allowed: an answer gives a token, a dispatch spends it.
+
+The history is walked once, step by step. The judge decides what each answer allowed, from the case's own statement of what
+is gated and from what the reviewer was shown; how the framework reads its policy plays no part. Where a dispatch does not
+say which call it belongs to and could belong to several, every possible assignment is walked and gives a ruling of its own.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from capture import document
+from capture.history import CaseHistory, Entry
+
+__all__ = [
+    "Call",
+    "Class",
+    "Item",
+    "Ruled",
+    "Ruling",
+    "Token",
+    "TooManyRulings",
+    "decided",
+    "proposals",
+    "rulings",
+    "same",
+    "shown",
+]
+
+MOST_RULINGS = 256
+
+
+class Class(StrEnum):
+    """What a dispatch was, in respect of the answers given before it. Every dispatch is exactly one of these."""
+
+    UNGATED = "ungated"
+    AUTHORISED = "authorised"
+    REPEATED = "repeated"
+    ALTERED = "altered"
+    REFUSED = "refused"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call: its id, the tool, the arguments."""
+
+    id: str | None
+    tool: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A call as a reviewer was shown it, and the decisions offered for it; `question` is the interrupt it came in."""
+
+    call: Call
+    allowed: tuple[str, ...]
+    question: str
+
+
+@dataclass
+class Token:
+    """The right to dispatch one call once, with exactly this tool and these arguments."""
+
+    call: str | None
+    tool: str
+    args: Mapping[str, Any]
+    spent: bool = False
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A dispatch, the call that it was assigned to, its class, and the token's content if it was altered."""
+
+    entry: Entry
+    call: str | None
+    kind: Class
+    allowed: Token | None = None
+
+
+@dataclass
+class Ruling:
+    """One way to read a history: each dispatch with its class, the tokens given, and what was refused."""
+
+    dispatches: list[Ruled] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    decided: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
+    readable: bool = True
+
+    def of(self, kind: Class) -> list[Ruled]:
+        """Return the dispatches of a class."""
+        return [ruled for ruled in self.dispatches if ruled.kind is kind]
+
+    def refused(self) -> list[str | None]:
+        """Return the calls whose last valid answer forbids them."""
+        return [call for call, decision in self.decided.items() if decision["type"] in ("reject", "respond")]
+
+
+def same(left: object, right: object) -> bool:
+    """Tell whether two values are the same JSON; for Python `True == 1`, for JSON it is not."""
+    return document.line(left) == document.line(right)
+
+
+def proposals(history: CaseHistory, upto: int | None = None) -> list[Call]:
+    """Return the calls that the model proposed, in order, up to a step or in all."""
+    replies = [entry["reply"] for entry in history.of("prompt") if upto is None or entry["step"] <= upto]
+    return [Call(call["id"], call["tool"], call["args"]) for reply in replies if reply for call in reply["calls"]]
+
+
+def shown(history: CaseHistory, step: int) -> list[Item] | None:
+    """Return what the reviewer was shown when a step paused, call by call, or None if that has no known form."""
+    items: list[Item] = []
+    for review in history.of("review", step=step):
+        requests = _requests(review["value"])
+        if requests is None:
+            return None
+        for tool, args, allowed in requests:
+            call = _identify(tool, args, history, step, {item.call.id for item in items})
+            items.append(Item(Call(call, tool, args), allowed, review["question"]))
+    return items
+
+
+def rulings(history: CaseHistory) -> list[Ruling]:
+    """Return every ruling that the history allows: one, unless a dispatch could belong to several calls."""
+    found: list[Ruling] = []
+    open_ends: list[tuple[int, ...]] = [()]
+    while open_ends:
+        choices = open_ends.pop()
+        walk = _Walk(history, choices)
+        try:
+            walk.run()
+        except _Fork as fork:
+            open_ends.extend((*choices, choice) for choice in reversed(range(fork.branches)))
+        else:
+            found.append(walk.ruling)
+        if len(found) + len(open_ends) > MOST_RULINGS:
+            raise TooManyRulings
+    return found
+
+
+def decided(history: CaseHistory, *kinds: str) -> Mapping[str | None, Mapping[str, Any]]:
+    """Return the last valid decision about each call, of these kinds; it does not depend on how dispatches are assigned."""
+    try:
+        answers = rulings(history)[0].decided
+    except TooManyRulings:
+        return {}
+    return {call: decision for call, decision in answers.items() if decision["type"] in kinds}
+
+
+class TooManyRulings(Exception):
+    """More ways to read a history than are worth walking; the verdict is ambiguous."""
+
+
+class _Fork(Exception):
+    def __init__(self, branches: int) -> None:
+        self.branches = branches
+
+
+class _Walk:
+    """One walk through a history, taking the n-th choice where a dispatch could belong to several calls."""
+
+    def __init__(self, history: CaseHistory, choices: tuple[int, ...]) -> None:
+        self.history = history
+        self.choices = list(choices)
+        self.ruling = Ruling()
+        self.gated = frozenset(history.scenario["gated"])
+        self.listing: list[Item] = []
+        self.open: set[str | None] = set()
+        self.given: set[str | None] = set()
+
+    def run(self) -> None:
+        for number, step in self.history.steps():
+            answered = self._answer(step) if step["do"] == "resume" else []
+            for entry in self.history.of("dispatch", step=number):
+                if entry["event"] == "dispatched":
+                    self.ruling.dispatches.append(self._rule(entry, number))
+            self._turn(number, answered)
+
+    def _turn(self, number: int, answered: list[str | None]) -> None:
+        """Close the questions that were answered and open those that the step paused on."""
+        outcome = self.history.outcome(number)
+        if outcome == "raised" or outcome is None:
+            return
+        self.open -= set(answered)
+        self.given -= set(answered)
+        listing = shown(self.history, number) if outcome == "paused" else []
+        self.ruling.readable &= listing is not None
+        self.listing = listing or []
+        self.open |= {item.call.id for item in self.listing}
+
+    def _answer(self, step: Mapping[str, Any]) -> list[str | None]:
+        """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
+        decisions = step["decisions"]
+        if not _valid(decisions, self.listing):
+            return []
+        pairs = [
+            (item, decision) for item, decision in zip(self.listing, decisions, strict=True) if decision["call"] == item.call.id
+        ]
+        for item, decision in pairs:
+            self._decide(item, decision)
+        return [item.call.id for item, _ in pairs]
+
+    def _decide(self, item: Item, decision: Mapping[str, Any]) -> None:
+        call = item.call.id
+        if call not in self.open:
+            return
+        self.ruling.decided[call] = decision
+        if decision["type"] in ("reject", "respond"):
+            self.ruling.tokens = [token for token in self.ruling.tokens if token.spent or token.call != call]
+            return
+        content = self._content(item, decision)
+        if content is not None and call not in self.given:
+            self.given.add(call)
+            self.ruling.tokens.append(Token(call, *content))
+
+    def _content(self, item: Item, decision: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+        if decision["type"] == "approve":
+            return item.call.tool, item.call.args
+        action = decision["edited_action"]
+        if action["name"] == item.call.tool or self._may_become(action["name"]):
+            return action["name"], action["args"]
+        return None
+
+    def _may_become(self, tool: str) -> bool:
+        """Our rule: an edit may go into another tool only if that one is ungated, or a person may approve or edit it."""
+        if tool not in self.gated:
+            return True
+        return bool({"approve", "edit"} & set(_policy(self.history.scenario, tool)))
+
+    def _rule(self, entry: Entry, step: int) -> Ruled:
+        candidates = self._candidates(entry, step)
+        if len(candidates) > 1:
+            if not self.choices:
+                raise _Fork(len(candidates))
+            candidates = [candidates[self.choices.pop(0)]]
+        if not candidates:
+            return Ruled(entry, None, Class.UNDECIDED if entry["tool"] in self.gated else Class.UNGATED)
+        return self._classify(entry, candidates[0])
+
+    def _classify(self, entry: Entry, call: str | None) -> Ruled:
+        tokens = [token for token in self.ruling.tokens if token.call == call]
+        exact = [token for token in tokens if _fits(entry, token.tool, token.args)]
+        for token in exact:
+            if not token.spent:
+                token.spent = True
+                return Ruled(entry, call, Class.AUTHORISED)
+        if entry["tool"] not in self.gated and not exact:
+            return Ruled(entry, call, Class.UNGATED)
+        if call in self.ruling.refused():
+            return Ruled(entry, call, Class.REFUSED)
+        if exact:
+            return Ruled(entry, call, Class.REPEATED)
+        return Ruled(entry, call, Class.ALTERED, tokens[-1]) if tokens else Ruled(entry, call, Class.UNDECIDED)
+
+    def _candidates(self, entry: Entry, step: int) -> list[str | None]:
+        """Return the calls that a dispatch could belong to: the one it names, else those that fit best."""
+        known = proposals(self.history, step)
+        if entry.get("call") is not None:
+            return [entry["call"]]
+        granted = [token.call for token in self.ruling.tokens if _fits(entry, token.tool, token.args)]
+        proposed = [call.id for call in known if _fits(entry, call.tool, call.args)]
+        alike = [call.id for call in known if call.tool == entry["tool"]]
+        if entry["tool"] not in self.gated:
+            return list(dict.fromkeys([*granted, *proposed]))
+        gated = [call.id for call in known if call.tool in self.gated]
+        return list(dict.fromkeys([*granted, *proposed] or alike or gated))
+
+
+def _fits(entry: Entry, tool: str, args: Mapping[str, Any]) -> bool:
+    return bool(entry["tool"] == tool) and same(entry["args"], args)
+
+
+def _valid(decisions: list[Mapping[str, Any]], listing: list[Item]) -> bool:
+    """Tell whether an answer is one, by what the reviewer was shown: one question, a decision for each, offered, in shape."""
+    if len({item.question for item in listing}) != 1 or len(decisions) != len(listing):
+        return False
+    return all(_offered(decision, item) for decision, item in zip(decisions, listing, strict=True))
+
+
+_NEEDS = {"approve": (), "reject": (), "edit": ("edited_action",), "respond": ("message",)}
+
+
+def _offered(decision: Mapping[str, Any], item: Item) -> bool:
+    return decision["type"] in item.allowed and all(key in decision for key in _NEEDS[decision["type"]])
+
+
+def _requests(value: Any) -> list[tuple[str, Mapping[str, Any], tuple[str, ...]]] | None:
+    try:
+        allowed = {config["action_name"]: tuple(config["allowed_decisions"]) for config in value["review_configs"]}
+        return [(request["name"], dict(request["args"]), allowed[request["name"]]) for request in value["action_requests"]]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _identify(tool: str, args: Mapping[str, Any], history: CaseHistory, step: int, taken: set[str | None]) -> str | None:
+    """Return the call that was shown: the same tool and arguments, else the same tool, the latest turn first."""
+    turns = [entry["reply"]["calls"] for entry in history.of("prompt") if entry["reply"] and entry["step"] <= step]
+    calls = [call for turn in reversed(turns) for call in turn if call["id"] not in taken]
+    exact = [call["id"] for call in calls if call["tool"] == tool and same(call["args"], args)]
+    alike = [call["id"] for call in calls if call["tool"] == tool]
+    return next(iter([*exact, *alike]), None)
+
+
+def _policy(scenario: Mapping[str, Any], tool: str) -> Iterator[str]:
+    """Yield the decisions that the case's policy lets a person take about a tool."""
+    for middleware in scenario["subject"].get("middleware", []):
+        policy = middleware.get("options", {}).get("interrupt_on", {}).get(tool)
+        if policy is True:
+            yield from ("approve", "edit", "reject", "respond")
+        elif isinstance(policy, Mapping):
+            yield from policy.get("allowed_decisions", [])

@@ -1,0 +1,67 @@
+"""The user's cache: environments, artifacts, and the folders of recent runs. All of it can be deleted at any time."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import platformdirs
+from filelock import FileLock
+
+from capture.errors import StorageFailed
+
+__all__ = ["VARIABLE", "folder", "locked", "new_run", "root"]
+
+VARIABLE = "DISPATCH_AUDIT_CACHE"
+
+_RUNS_KEPT = 20
+
+
+def root() -> Path:
+    """Return the cache's folder: the variable DISPATCH_AUDIT_CACHE, else the place that the platform has for caches."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser().absolute() if named else Path(platformdirs.user_cache_dir("dispatch-audit"))
+
+
+def folder(name: str) -> Path:
+    """Return a folder of the cache, made if it is not there."""
+    path = root() / name
+    with storage(path):
+        path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """Turn an operating system's refusal to write into the error that says so."""
+    try:
+        yield
+    except OSError as error:
+        hint = f"Check its permissions and the free space, or set {VARIABLE} to another folder."
+        raise StorageFailed(f"{error.filename or path}: cannot be written ({error.strerror or error}).", hint) from None
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Hold the lock of this name among all processes that share the cache; it is released when the holder dies."""
+    path = folder("locks") / f"{name}.lock"
+    lock = FileLock(path)
+    with storage(path):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def new_run() -> Path:
+    """Make and return the folder of a new run, named by its start and process; the oldest beyond twenty are deleted."""
+    runs = folder("runs")
+    path = runs / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{os.getpid()}"
+    with storage(path):
+        path.mkdir()
+    for old in sorted(runs.iterdir())[:-_RUNS_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return path

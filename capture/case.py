@@ -1,0 +1,110 @@
+"""A case: one scripted scenario, as data.
+
+A case file says what the subject is, what the model will propose, what the operator does, what is gated, and which claims
+are judged. Its id is its path: `cases/decisions/edit.toml` is `decisions/edit`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from capture import document, library, scenario
+from capture.claims import CLAIMS
+from capture.errors import InputRefused
+from capture.trigger import TRIGGERS
+
+__all__ = ["Case", "all_cases", "find", "load", "smoke"]
+
+_ID = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)+")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case that was read and checked: `scenario` is the file's content without its list of claims."""
+
+    id: str
+    scenario: Mapping[str, Any]
+    claims: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the scenario: what is run and what it asks, without which claims judge it."""
+        return document.digest(document.canonical(self.scenario))
+
+    @property
+    def question(self) -> str:
+        """What the case asks, in one or two sentences."""
+        return str(self.scenario["question"])
+
+
+def load(path: Path, case_id: str) -> Case:
+    """Read a case from a TOML file and refuse it, with file and key, if anything in it cannot be meant."""
+    data = _plain(document.read_toml(path))
+    document.check(data, "case", str(path))
+    claims = tuple(data.pop("claims"))
+    scenario.check(data, str(path))
+    for complaint in _unknown_names(data, claims):
+        raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list claims` shows what there is.")
+    return Case(case_id, data, claims)
+
+
+def all_cases(folder: Path | None = None) -> list[Case]:
+    """Return the suite, in the order of the ids."""
+    root = folder or library.cases_folder()
+    paths = {path.relative_to(root).with_suffix("").as_posix(): path for path in root.rglob("*.toml")}
+    return [load(paths[name], name) for name in sorted(paths)]
+
+
+def smoke() -> list[Case]:
+    """Return the two cases that show that an environment's probe can be believed."""
+    return [load(path, f"smoke/{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
+
+
+def find(names: Iterable[str]) -> list[Case]:
+    """Return the cases with these names: an id, a family, or the path of a TOML file. Twice the same id is refused."""
+    found = [case for name in names for case in _named(name)]
+    ids = [case.id for case in found]
+    for twice in sorted({name for name in ids if ids.count(name) > 1}):
+        raise InputRefused(f"case {twice}: named twice.", "Name each case once.")
+    return sorted(found, key=lambda case: case.id)
+
+
+def _named(name: str) -> list[Case]:
+    if name.endswith(".toml"):
+        return [load(Path(name), _id_of(Path(name)))]
+    path = library.cases_folder() / f"{name}.toml"
+    if _ID.fullmatch(name) and path.is_file():
+        return [load(path, name)]
+    family = [case for case in all_cases() if case.id.startswith(f"{name}/")]
+    if not family:
+        raise InputRefused(f"case {name!a}: there is no such case or family.", "`dispatch-audit list cases` shows what there is.")
+    return family
+
+
+def _id_of(path: Path) -> str:
+    name = f"{path.resolve().parent.name}/{path.stem}".lower()
+    if not _ID.fullmatch(name):
+        raise InputRefused(
+            f"{path}: {name!a} is no id for a case.",
+            "Name the file and its folder with lower-case letters, digits and hyphens; the id is made of both.",
+        )
+    return name
+
+
+def _plain(value: Any) -> Any:
+    # TOML has dates and floats, which have no exact JSON form that every reader agrees on.
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, float):
+        return f"float {value!r}"
+    return value.isoformat() if isinstance(value, datetime | date | time) else value
+
+
+def _unknown_names(data: Mapping[str, Any], claims: Iterable[str]) -> Iterator[str]:
+    yield from scenario.unknown("claims", claims, CLAIMS, "a claim")
+    yield from scenario.unknown("trigger", [data["trigger"]], TRIGGERS, "a trigger")

@@ -1,0 +1,70 @@
+"""The catalogue: what there is, and what each thing means."""
+
+from collections.abc import Callable
+
+from capture import case, pin, record
+from capture.case import Case
+from capture.claims import CLAIMS, Claim
+from capture.document import Document
+from capture.errors import InputRefused
+from capture.verdict import REASONS
+
+__all__ = ["explanation", "listing"]
+
+
+def listing(what: str) -> Document:
+    """Return all cases, claims, pins or records, each with one sentence."""
+    kinds: dict[str, Callable[[], list[tuple[str, str]]]] = {
+        "cases": lambda: [(known.id, known.question) for known in case.all_cases()],
+        "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.id)],
+        "pins": lambda: [(name, pin.find(name).title) for name in pin.all_names()],
+        "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
+    }
+    return {"listing": what, "items": [{"id": name, "says": says} for name, says in kinds[what]()]}
+
+
+def explanation(name: str) -> Document:
+    """Return what a case, a claim (with or without its version) or a reason means."""
+    claim = CLAIMS.get(name.partition("@")[0])
+    if name in REASONS:
+        return _document("reason", name, REASONS[name], {"verdict": "UNKNOWN"})
+    if claim is not None and name in (claim.id, claim.name):
+        return _claim(claim)
+    if "/" in name:
+        return _case(case.find([name])[0])
+    raise InputRefused(
+        f"{name!a}: there is no such case, claim or reason.",
+        "`dispatch-audit list cases` and `list claims` show what there is.",
+    )
+
+
+def _claim(claim: Claim) -> Document:
+    judged = [known.id for known in case.all_cases() if claim.id in known.claims]
+    fields = {
+        "promised": claim.promised,
+        "vantages": list(claim.vantages),
+        "examines": claim.find.__doc__ or "",
+        "judged in": judged,
+    }
+    return _document("claim", claim.name, claim.sentence, fields)
+
+
+def _case(found: Case) -> Document:
+    fields = {
+        "sources": found.scenario["sources"],
+        "gated": found.scenario["gated"],
+        "trigger": found.scenario["trigger"],
+        "steps": found.scenario["steps"],
+        "claims": [f"{CLAIMS[claim].name}: {CLAIMS[claim].sentence}" for claim in found.claims],
+        "digest": found.digest,
+    }
+    return _document("case", found.id, found.question, fields)
+
+
+def _document(kind: str, name: str, says: str, fields: Document) -> Document:
+    return {
+        "explanation": kind,
+        "id": name,
+        "says": says,
+        "fields": [{"field": field, "value": value} for field, value in fields.items()],
+    }

@@ -1,0 +1,71 @@
+"""The shape of a claim and of what it finds, and the table of all claims."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from capture.history import CaseHistory
+
+__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "claim", "evidence", "numbered"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One place where a claim does not hold: the evidence by vantage, call and count, what was expected, what was seen."""
+
+    evidence: str
+    expected: Any
+    observed: Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a claim examined, where it does not hold, and a reason if that cannot be known."""
+
+    examined: int
+    faults: tuple[Fault, ...] = ()
+    unknown: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim: `id` and `version` name what it means; a claim whose meaning changes gets a new version."""
+
+    id: str
+    version: int
+    sentence: str
+    promised: str
+    vantages: tuple[str, ...]
+    find: Callable[[CaseHistory], Finding]
+
+    @property
+    def name(self) -> str:
+        """The claim with its version, as results and records write it."""
+        return f"{self.id}@{self.version}"
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(
+    id: str, *, version: int, sentence: str, promised: str, vantages: tuple[str, ...]
+) -> Callable[[Callable[[CaseHistory], Finding]], Callable[[CaseHistory], Finding]]:
+    """Enter a function into the table of claims; two claims with one id are a mistake in the code."""
+
+    def enter(find: Callable[[CaseHistory], Finding]) -> Callable[[CaseHistory], Finding]:
+        if id in CLAIMS:
+            raise ValueError(f"the claim {id} is defined twice")
+        CLAIMS[id] = Claim(id, version, sentence, promised, vantages, find)
+        return find
+
+    return enter
+
+
+def evidence(vantage: str, call: str | None, count: int = 1) -> str:
+    """Name a piece of evidence by vantage, call and count."""
+    return f"{vantage}/{call or 'no call'}/{count}"
+
+
+def numbered(vantage: str, count: int) -> str:
+    """Name a piece of evidence that is about no call, such as the fourth checkpoint."""
+    return f"{vantage}/{count}"

@@ -1,0 +1,45 @@
+"""The command `dispatch-audit reproduce`."""
+
+from pathlib import Path
+
+import click
+
+from capture.cli.options import format_option, out_option, python_option, schema_option
+from capture.cli.shown import show_checks
+from capture.document import Document
+from capture.errors import ExitCode
+
+__all__ = ["command"]
+
+
+@click.command("reproduce")
+@click.argument("record")
+@click.option("--revision", metavar="REVISION", help="The published state to compare with.  [default: the latest]")
+@click.option("--skip-upstream", is_flag=True, help="Leave out the upstream tests; the outcome says so.")
+@python_option
+@out_option
+@format_option("text", "markdown")
+@schema_option("verification")
+def command(record: str, revision: str | None, skip_upstream: bool, python: str | None, out: Path | None, form: str) -> int:
+    """Run a published record again, judge it again, and compare every byte with what was published."""
+    from capture import cache, interpreter, reproduction
+    from capture import record as records
+
+    found = records.find(record)
+    published = found.revision(revision)
+    chosen, folder = interpreter.find(python), out or cache.new_run()
+    measured = reproduction.measure(found, published.suite(), chosen, python, folder, with_upstream=not skip_upstream)
+    checks = list(reproduction.compare(found, published, measured))
+    document = reproduction.document_of("reproduce", found.name, published.name, checks, measured.results)
+    show_checks(document, form)
+    click.echo(f"saved in {folder}", err=True)
+    return _exit(document, measured.results)
+
+
+def _exit(document: Document, measured: Document) -> int:
+    """Return 0 if everything held, 3 if a limit of this machine stood in the way, else 1."""
+    from capture import reproduction
+
+    if document["held"]:
+        return ExitCode.FINE
+    return ExitCode.UNKNOWN if reproduction.timed_out(measured) else ExitCode.DIFFERENCE

@@ -1,0 +1,42 @@
+"""The command `dispatch-audit run`."""
+
+from pathlib import Path
+
+import click
+
+from capture.cli.options import format_option, out_option, python_option, schema_option
+from capture.cli.shown import exit_code, show_results
+
+__all__ = ["command"]
+
+
+@click.command("run")
+@click.option(
+    "--pin",
+    "pins",
+    metavar="PIN",
+    multiple=True,
+    required=True,
+    help="A pin's name, or the path of its folder. Repeat it for several.",
+)
+@click.option(
+    "--case",
+    "cases",
+    metavar="CASE",
+    multiple=True,
+    help="A case's id, a family, or the path of a TOML file; repeatable.  [default: the suite]",
+)
+@python_option
+@out_option
+@format_option("text", "markdown")
+@schema_option("results")
+def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, out: Path | None, form: str) -> int:
+    """Run cases at pins, judge them, and show what ran after each decision."""
+    from capture import cache, case, interpreter, pin, runs
+
+    chosen = pin.find_all(pins)
+    suite = case.find(cases) if cases else case.all_cases()
+    run = runs.run_pins(chosen, suite, interpreter.find(python), python, out or cache.new_run())
+    show_results(run.results, form)
+    click.echo(f"saved in {run.folder}", err=True)
+    return exit_code(run.results)

@@ -1,0 +1,182 @@
+"""The bytes of what is published, and the reading of what others wrote: schema first, one clear sentence on refusal.
+
+Canonical form: JSON with sorted keys, two spaces of indentation, UTF-8 unescaped, no floats, one newline at the end.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from capture.errors import InputRefused, StorageFailed
+
+__all__ = ["Document", "canonical", "check", "digest", "line", "parse_json", "read", "read_toml", "schema", "write"]
+
+Document = Mapping[str, Any]
+"""A JSON object that fits a schema of the package."""
+
+_SHOWN = 80
+
+
+def canonical(value: object) -> bytes:
+    """Return the published bytes of a JSON value; a float is a `TypeError`, since its text is not the same everywhere."""
+    _refuse_floats(value)
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    return _encode(text)
+
+
+def line(value: object) -> bytes:
+    """Return a JSON value as one line with sorted keys: the form of journals and histories."""
+    _refuse_floats(value)
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _encode(text)
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of bytes in hexadecimal, as `sha256sum` prints it."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read(path: Path) -> bytes:
+    """Return the bytes of a file; a missing one is refused, an unreadable one is a storage failure."""
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise InputRefused(
+            f"{path}: there is no such file.", "Check the name; `dispatch-audit list` shows what there is."
+        ) from None
+    except OSError as error:
+        raise StorageFailed(f"{path}: cannot be read ({error.strerror}).", "Check its permissions and the disk.") from None
+
+
+def parse_json(data: bytes, where: str) -> Any:
+    """Return the value of JSON bytes; `where` names them in the refusal. A key given twice is refused."""
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise InputRefused(f"{where}: not JSON: {error}.", "Restore the file from where you got it.") from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the table of a TOML file."""
+    try:
+        return tomllib.loads(read(path).decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputRefused(f"{path}: not TOML: {error}.", "Correct the file at the place named.") from None
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """Return a schema of the package by its short name, such as `case`."""
+    data = files("capture").joinpath("schemas", f"{name}.schema.json").read_bytes()
+    value: dict[str, Any] = json.loads(data)
+    return value
+
+
+def check(value: object, name: str, where: str) -> None:
+    """Refuse a value that does not fit the schema `name`, with the key that is wrong."""
+    import jsonschema
+
+    error = jsonschema.exceptions.best_match(_validator(name).iter_errors(value))
+    if error is not None:
+        raise InputRefused(f"{where}: {_complaint(error)}.", f"capture/schemas/{name}.schema.json says what may stand there.")
+
+
+def write(path: Path, data: bytes) -> None:
+    """Put bytes at a path at once: a reader sees the old file or the new one, never half of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise StorageFailed(f"{path}: cannot be written ({error.strerror}).", "Check its permissions and the free space.") from None
+
+
+def _encode(text: str) -> bytes:
+    # A lone surrogate has no UTF-8; its JSON escape is what backslashreplace writes, so it survives a round trip.
+    return (text + "\n").encode("utf-8", "backslashreplace")
+
+
+def _refuse_floats(value: object) -> None:
+    if isinstance(value, float):
+        raise TypeError("a float has no canonical form; write it as text")
+    for part in _parts(value):
+        _refuse_floats(part)
+
+
+def _parts(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+@cache
+def _validator(name: str) -> Any:
+    import jsonschema
+    from referencing import Registry, Resource
+
+    def retrieve(uri: str) -> Any:
+        return Resource.from_contents(schema(uri.removesuffix(".schema.json")))
+
+    # referencing builds its classes with attrs, whose generated constructor the types do not show.
+    return jsonschema.Draft202012Validator(schema(name), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+
+def _complaint(error: Any) -> str:
+    key = ".".join(str(part) for part in error.absolute_path) or "top level"
+    if error.validator == "additionalProperties":
+        extra = sorted(set(error.instance) - set(error.schema.get("properties", {})))
+        return f"key {key}: unknown key {_short(extra[0])}" if extra else f"key {key}: {_short(error.message)}"
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        return f"key {key}: the key {missing[0]!r} is missing"
+    return f"key {key}: {_rule(error)}, not {_short(error.instance)}"
+
+
+_RULES = {
+    "type": "must be of type {}",
+    "enum": "must be one of {}",
+    "const": "must be {}",
+    "pattern": "must match {}",
+    "minItems": "must have at least {} items",
+    "minLength": "must be at least {} characters long",
+    "minProperties": "must have at least {} keys",
+    "minimum": "must be at least {}",
+    "uniqueItems": "must not name anything twice",
+}
+
+
+def _rule(error: Any) -> str:
+    rule = _RULES.get(error.validator, f"must fit the schema's {error.validator}")
+    return rule.format(error.validator_value)
+
+
+def _short(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,230 @@
+"""A history: what was seen of one case, with stable names and order. It is the only evidence that a verdict may use.
+
+A journal is written while things happen, by several processes, with random ids. Its history has the same entries, each id
+replaced by a name in order of appearance, in an order that does not depend on the clock: by step, then by vantage, then by
+what was seen. A saved file holds the environment, then each case between a `case` and an `end` line, then a footer.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from capture import document, scenario
+from capture.errors import InputRefused
+
+__all__ = ["CaseHistory", "Entry", "History", "from_journal", "read", "write"]
+
+Entry = Mapping[str, Any]
+
+_RANKS = (
+    "step",
+    "unsupported",
+    "prompt",
+    "dispatch",
+    "network",
+    "outcome",
+    "review",
+    "output",
+    "messages",
+    "checkpoint",
+    "fault",
+)
+
+
+@dataclass(frozen=True)
+class CaseHistory:
+    """What was seen of one case, and the scenario that it was run with."""
+
+    case: str
+    scenario: Mapping[str, Any]
+    entries: tuple[Entry, ...]
+    smoke: bool = False
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the scenario."""
+        return document.digest(document.canonical(self.scenario))
+
+    def of(self, *kinds: str, step: int | None = None) -> list[Entry]:
+        """Return the entries of these kinds or vantages, of one step or of all, in the history's order."""
+        return [entry for entry in self.entries if _kind(entry) in kinds and step in (None, entry["step"])]
+
+    def steps(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return the steps that were started, each with its number (from 1) and what the case says about it."""
+        planned = self.scenario["steps"]
+        return [(entry["step"], planned[entry["step"] - 1]) for entry in self.of("step") if entry["do"] != "build"]
+
+    def outcome(self, step: int) -> str | None:
+        """Return how a step ended: `built`, `paused`, `ended`, `raised`, or None if nobody saw it end."""
+        found = self.of("outcome", step=step)
+        return str(found[0]["status"]) if found else None
+
+    def last_outcome(self) -> str | None:
+        """Return how the last step that was started ended."""
+        started = self.of("step")
+        return self.outcome(started[-1]["step"]) if started else None
+
+    def final_messages(self) -> list[Mapping[str, Any]] | None:
+        """Return the conversation as the last step returned it, or None if no step returned one."""
+        found = self.of("messages")
+        return list(found[-1]["messages"]) if found else None
+
+
+@dataclass(frozen=True)
+class History:
+    """What was seen at one pin: the environment from inside, the smoke test, the cases."""
+
+    environment: Entry
+    smoke: tuple[CaseHistory, ...]
+    cases: tuple[CaseHistory, ...]
+
+
+def from_journal(case: str, plan: Mapping[str, Any], lines: bytes, *, smoke: bool = False) -> CaseHistory:
+    """Make the history of the case `case` with the scenario `plan` from its journal; refuse lines that cannot be one."""
+    where = f"journal of {case}"
+    entries = [_checked(line, f"{where}, line {number}") for number, line in enumerate(lines.splitlines(), start=1)]
+    _refuse_disorder(entries, len(plan["steps"]), where)
+    return CaseHistory(case, plan, tuple(_ordered(entries)), smoke)
+
+
+def write(history: History) -> bytes:
+    """Return the bytes of a history file."""
+    body = [line for case in (*history.smoke, *history.cases) for line in _lines(case)]
+    footer = {"kind": "footer", "cases": len(history.smoke) + len(history.cases), "entries": len(body)}
+    return b"".join(document.line(entry) for entry in (history.environment, *body, footer))
+
+
+def read(data: bytes, where: str) -> History:
+    """Read a history file; refuse a foreign version, an unknown key, a duplicate, a wrong count, a missing footer."""
+    entries = [_checked(line, f"{where}, line {number}") for number, line in enumerate(data.splitlines(), start=1)]
+    kinds = [entry["kind"] for entry in entries]
+    if kinds[:1] != ["environment"] or kinds[-1] != "footer":
+        raise InputRefused(f"{where}: the history does not begin with its environment or does not end with its footer.", _RESTORE)
+    cases = list(_cases(entries[1:-1], where))
+    counts = (entries[-1]["cases"], entries[-1]["entries"])
+    if counts != (len(cases), len(entries) - 2):
+        raise InputRefused(
+            f"{where}: the footer counts {counts[0]} cases, {counts[1]} entries; the file has {len(cases)}, {len(entries) - 2}.",
+            _RESTORE,
+        )
+    return History(entries[0], tuple(case for case in cases if case.smoke), tuple(case for case in cases if not case.smoke))
+
+
+_RESTORE = "Restore the file from where you got it."
+
+
+def _checked(line: bytes, where: str) -> Entry:
+    entry: Entry = document.parse_json(line, where)
+    document.check(entry, "history", where)
+    return entry
+
+
+def _lines(case: CaseHistory) -> Iterator[Entry]:
+    yield {"kind": "case", "case": case.case, "smoke": case.smoke, "scenario": case.scenario, "digest": case.digest}
+    yield from case.entries
+    yield {"kind": "end", "case": case.case, "entries": len(case.entries)}
+
+
+def _cases(entries: list[Entry], where: str) -> Iterator[CaseHistory]:
+    seen: set[str] = set()
+    rest = iter(entries)
+    for head in rest:
+        if head["kind"] != "case" or head["case"] in seen:
+            raise InputRefused(f"{where}: {_complaint(head)}.", _RESTORE)
+        seen.add(head["case"])
+        yield _case(head, list(_until_end(head, rest, where)), where)
+
+
+def _complaint(head: Entry) -> str:
+    return (
+        f"case {head['case']} stands twice" if head["kind"] == "case" else f"an entry of kind {head['kind']} stands outside a case"
+    )
+
+
+def _until_end(head: Entry, rest: Iterator[Entry], where: str) -> Iterator[Entry]:
+    for count, entry in enumerate(rest):
+        if entry["kind"] != "end":
+            yield entry
+        elif (entry["case"], entry["entries"]) == (head["case"], count):
+            return
+        else:
+            raise InputRefused(f"{where}: case {head['case']} has {count} entries, but its end says otherwise.", _RESTORE)
+    raise InputRefused(f"{where}: case {head['case']} has no end.", _RESTORE)
+
+
+def _case(head: Entry, entries: list[Entry], where: str) -> CaseHistory:
+    place = f"{where}, case {head['case']}"
+    case = CaseHistory(head["case"], head["scenario"], tuple(entries), head["smoke"])
+    scenario.check(case.scenario, place)
+    if case.digest != head["digest"]:
+        raise InputRefused(f"{place}: the scenario's SHA-256 is {case.digest}, not {head['digest']}.", _RESTORE)
+    _refuse_disorder(entries, len(case.scenario["steps"]), place)
+    return case
+
+
+def _refuse_disorder(entries: list[Entry], last: int, where: str) -> None:
+    """Refuse what no run can leave behind: a foreign kind of entry, a step not planned, or one that starts or ends twice."""
+    seen: set[tuple[str, int]] = set()
+    for entry in entries:
+        kind = _kind(entry)
+        if kind not in _RANKS:
+            raise InputRefused(f"{where}: an entry of kind {kind} stands inside a case.", _RESTORE)
+        if entry["step"] > last:
+            raise InputRefused(f"{where}: the case has {last} steps, but an entry is of step {entry['step']}.", _RESTORE)
+        if kind in ("step", "outcome") and (kind, entry["step"]) in seen:
+            raise InputRefused(f"{where}: step {entry['step']} has two entries of kind {kind}.", _RESTORE)
+        seen.add((kind, entry["step"]))
+
+
+def _kind(entry: Entry) -> str:
+    return str(entry["vantage"] if entry["kind"] == "observation" else entry["kind"])
+
+
+def _ordered(entries: Iterable[Entry]) -> list[Entry]:
+    # Sorting is stable: entries of one vantage stay in the order of the one process that saw them, except dispatches.
+    ranked = sorted((entry for entry in entries), key=lambda entry: (entry["step"], _RANKS.index(_kind(entry))))
+    return list(_renamed(_dispatches_sorted(ranked)))
+
+
+def _dispatches_sorted(entries: list[Entry]) -> Iterator[Entry]:
+    """Put the invocations of each step in the order of what they were, since parallel tools race, and number them."""
+    groups: dict[tuple[int, Any], list[Entry]] = {}
+    for entry in entries:
+        if _kind(entry) == "dispatch":
+            groups.setdefault((entry["step"], entry["invocation"]), []).append(entry)
+    numbers = {key: number for number, key in enumerate(sorted(groups, key=lambda key: _content(key[0], groups[key])), start=1)}
+    ranks = {id(entry): numbers[key] for key, group in groups.items() for entry in group}
+    for entry in sorted(entries, key=lambda entry: (entry["step"], _RANKS.index(_kind(entry)), ranks.get(id(entry), 0))):
+        yield {**entry, "invocation": ranks[id(entry)]} if id(entry) in ranks else entry
+
+
+def _content(step: int, group: list[Entry]) -> tuple[int, bytes]:
+    return step, b"".join(document.line({**entry, "invocation": 0}) for entry in group)
+
+
+def _renamed(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Replace random ids by names in the order of appearance: only in the fields that hold ids, never inside texts."""
+    names: dict[tuple[str, str], str] = {}
+
+    def name(kind: str, value: str | None) -> str | None:
+        if value is None:
+            return None
+        count = sum(known == kind for known, _ in names)
+        return names.setdefault((kind, value), f"{kind}-{count + 1}")
+
+    for entry in entries:
+        yield _rename(entry, name)
+
+
+_IDS = {"question": "question", "checkpoint": "checkpoint", "parent": "checkpoint"}
+
+
+def _rename(entry: Entry, name: Callable[[str, str | None], str | None]) -> Entry:
+    changed = {key: name(kind, entry[key]) for key, kind in _IDS.items() if key in entry}
+    if "messages" in entry:
+        changed["messages"] = [_with_name(message, name) for message in entry["messages"]]  # type: ignore[assignment]
+    return {**entry, **changed}
+
+
+def _with_name(message: Mapping[str, Any], name: Callable[[str, str | None], str | None]) -> Mapping[str, Any]:
+    return {**message, "id": name("message", message["id"])} if "id" in message else message

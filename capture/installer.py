@@ -1,0 +1,41 @@
+"""uv, the installer: found where its own package put it, without configuration files, and never downloading a Python."""
+
+import os
+import subprocess
+from functools import cache
+
+from capture.errors import EnvironmentFailed
+
+__all__ = ["run", "version"]
+
+
+def run(*arguments: str) -> str:
+    """Run uv and return its standard output; if it fails, say what it said last."""
+    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
+    environment.pop("VIRTUAL_ENV", None)
+    done = subprocess.run([_binary(), "--no-config", *arguments], capture_output=True, text=True, env=environment, check=False)
+    if done.returncode != 0:
+        raise EnvironmentFailed(
+            f"uv {arguments[0]} failed: {_said(done.stderr)}.", "Check the registry's reach, the disk, and the lock."
+        )
+    return done.stdout
+
+
+def version() -> str:
+    """Return uv's own version line."""
+    return run("--version").strip()
+
+
+@cache
+def _binary() -> str:
+    from uv import find_uv_bin
+
+    try:
+        return str(find_uv_bin())
+    except FileNotFoundError:
+        raise EnvironmentFailed("uv is not where its package should have put it.", "Install dispatch-audit again.") from None
+
+
+def _said(text: str) -> str:
+    lines = [line.strip().removeprefix("error: ").removeprefix("cause: ") for line in text.splitlines() if line.strip()]
+    return " ".join(lines)[:600].rstrip(".") or "it said nothing"

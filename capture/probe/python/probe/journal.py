@@ -1,0 +1,41 @@
+"""The journal of one case: an append-only file, one write a line, so that it survives a kill and any number of writers."""
+
+import itertools
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+
+class Journal:
+    """Writes what is seen of one case; `step` is the number of the step at hand, 0 while the subject is built."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal at a path for appending."""
+        self.path = path
+        self.step = 0
+        self._file = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
+        self._invocations = itertools.count(1)
+
+    def write(self, kind: str, **fields: Any) -> None:
+        """Append one entry, with the step at hand."""
+        entry = {"kind": kind, "step": self.step, **fields}
+        # Escaped: a surrogate that a model or tool produced has no UTF-8 of its own.
+        os.write(self._file, (json.dumps(entry, allow_nan=False) + "\n").encode("ascii"))
+
+    def observe(self, vantage: str, **fields: Any) -> None:
+        """Append one observation from a vantage."""
+        self.write("observation", vantage=vantage, **fields)
+
+    def invocation(self) -> str:
+        """Return a name for one run of a tool's body, unlike any other in this journal."""
+        return f"{os.getpid()}-{next(self._invocations)}"
+
+    def count(self, vantage: str) -> int:
+        """Return how often a vantage has written here, by any process: restarts and retries agree on it."""
+        with self.path.open(encoding="ascii") as file:
+            return sum(json.loads(line).get("vantage") == vantage for line in file)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)

@@ -1,0 +1,55 @@
+"""A scripted chat model: it proposes what the case says, whatever it is asked, and records each prompt that it gets."""
+
+from typing import Any
+
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from probe.journal import Journal
+from probe.observer import message_record
+
+
+class ScriptExhausted(LookupError):
+    """The model was called more often than the case's script has turns."""
+
+
+class ScriptedModel(BaseChatModel):
+    """Answers with the turn that the number of AI messages in the prompt points to, or with the one for the n-th call."""
+
+    script: list[dict[str, Any]]
+    journal: Any
+
+    @property
+    def _llm_type(self) -> str:
+        return "dispatch-audit-scripted"
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> "ScriptedModel":
+        """Accept tools, which the script knows already."""
+        return self
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+        number = self.journal.count("prompt") + 1
+        turn = self._turn(messages, number)
+        _record(self.journal, number, messages, turn)
+        if turn is None:
+            raise ScriptExhausted(f"the script has no turn for call {number} of the model")
+        return ChatResult(generations=[ChatGeneration(message=_message(turn, number))])
+
+    def _turn(self, messages: list[BaseMessage], number: int) -> dict[str, Any] | None:
+        for turn in self.script:
+            if turn.get("on_call") == number:
+                return turn
+        spoken = sum(isinstance(message, AIMessage) for message in messages)
+        turns = [turn for turn in self.script if "on_call" not in turn]
+        return turns[spoken] if spoken < len(turns) else None
+
+
+def _record(journal: Journal, number: int, messages: list[BaseMessage], turn: dict[str, Any] | None) -> None:
+    reply = turn and {"text": turn.get("text", ""), "calls": turn.get("calls", [])}
+    journal.observe("prompt", number=number, messages=[message_record(message) for message in messages], reply=reply)
+
+
+def _message(turn: dict[str, Any], number: int) -> AIMessage:
+    calls = [{"id": call["id"], "name": call["tool"], "args": dict(call["args"])} for call in turn.get("calls", [])]
+    return AIMessage(content=turn.get("text", ""), tool_calls=calls, id=f"ai-{number}")

@@ -1,0 +1,58 @@
+"""No network: connections, datagrams and name look-ups are refused and remembered, before anything else is imported.
+
+This is a guard against what calls out by itself, such as tracing or version checks; it is no sandbox against hostile code.
+"""
+
+import sys
+from typing import Any
+
+from probe.journal import Journal
+
+_EVENTS = frozenset(
+    {
+        "socket.connect",
+        "socket.getaddrinfo",
+        "socket.gethostbyaddr",
+        "socket.gethostbyname",
+        "socket.getnameinfo",
+        "socket.sendmsg",
+        "socket.sendto",
+    }
+)
+
+before_any_case: list[dict[str, str]] = []
+"""What was tried while no case was at hand, such as by an import."""
+
+_journals: list[Journal] = []
+
+
+class NetworkBlocked(PermissionError):
+    """The probe has no network."""
+
+
+def block() -> None:
+    """Refuse the network from now on; an audit hook cannot be taken back."""
+    sys.addaudithook(_refuse)
+
+
+def watch(journal: Journal | None) -> None:
+    """Record attempts in this journal from now on, or in `before_any_case` if there is none."""
+    _journals[:] = [journal] if journal else []
+
+
+def _refuse(event: str, args: tuple[Any, ...]) -> None:
+    if event not in _EVENTS:
+        return
+    attempt = {"event": event, "target": _target(event, args)}
+    if _journals:
+        _journals[0].observe("network", **attempt)
+    else:
+        before_any_case.append(attempt)
+    raise NetworkBlocked("dispatch-audit: the probe has no network")
+
+
+def _target(event: str, args: tuple[Any, ...]) -> str:
+    # Ports are left out: a port that the system chose would differ from run to run.
+    address = args[-1] if event in ("socket.connect", "socket.sendto", "socket.sendmsg") else args[0]
+    host = address[0] if isinstance(address, tuple) and address else address
+    return host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host)

@@ -1,0 +1,48 @@
+"""Observations: what the framework shows of a thread, as plain JSON."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from probe.plain import plain
+
+STORED_EDITS = "hitl_edited_tool_calls"
+"""The middleware's private state key, by the name that its source gives it."""
+
+
+def message_record(message: BaseMessage) -> dict[str, Any]:
+    """Return what a message says, and the ids that link it."""
+    record: dict[str, Any] = {"type": message.type, "content": plain(message.content)}
+    if message.id is not None:
+        record["id"] = message.id
+    if message.name is not None:
+        record["name"] = message.name
+    if isinstance(message, AIMessage):
+        record["calls"] = [{"id": call.get("id"), "tool": call["name"], "args": plain(call["args"])} for call in message.tool_calls]
+    if isinstance(message, ToolMessage):
+        record |= {"answers": message.tool_call_id, "status": message.status}
+    return record
+
+
+def reviews(output: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each interrupt that invoke reports: what a reviewer would be shown."""
+    return [{"question": item.id, "value": plain(item.value)} for item in output.get("__interrupt__", ())]
+
+
+def checkpoints(agent: Any, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what each checkpoint of a thread holds, the oldest first."""
+    for snapshot in reversed(list(agent.get_state_history(config))):
+        yield _checkpoint(snapshot)
+
+
+def _checkpoint(snapshot: Any) -> dict[str, Any]:
+    values = snapshot.values
+    record = {
+        "checkpoint": snapshot.config["configurable"]["checkpoint_id"],
+        "parent": snapshot.parent_config and snapshot.parent_config["configurable"]["checkpoint_id"],
+        "next": list(snapshot.next),
+        "keys": sorted(values),
+        "messages": [message_record(message) for message in values.get("messages", [])],
+    }
+    return {**record, "stored_edits": plain(values[STORED_EDITS])} if STORED_EDITS in values else record

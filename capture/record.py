@@ -1,0 +1,113 @@
+"""A record: a published investigation, with its question, its pin, and for each revision exactly what was run and judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capture import case, document, library
+from capture.case import Case
+from capture.claims import CLAIMS
+from capture.errors import InputRefused
+
+__all__ = ["FILES", "Record", "Revision", "all_names", "claim_id", "find", "load"]
+
+FILES = {"results": "results.json", "upstream": "upstream.json", "history": "history.jsonl"}
+"""The files of a revision, by the key that record.toml has for the digest of each."""
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One published state of a record: the digests of its files, and the cases with their claims."""
+
+    name: str
+    folder: Path
+    digests: Mapping[str, str]
+    cases: tuple[Mapping[str, Any], ...]
+
+    def file(self, key: str) -> Path:
+        """Return the path of a published file."""
+        return self.folder / FILES[key]
+
+    def claims(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the claims of each case, as ids; a claim whose version is not the one recorded is refused."""
+        return {entry["case"]: tuple(claim_id(name, str(self.folder)) for name in entry["claims"]) for entry in self.cases}
+
+    def suite(self) -> list[Case]:
+        """Return the cases of this revision; a case that is no longer the one that was published is refused."""
+        claims = self.claims()
+        return [Case(found.id, found.scenario, claims[found.id]) for found in map(self._case, self.cases)]
+
+    def _case(self, entry: Mapping[str, Any]) -> Case:
+        found = case.find([entry["case"]])[0]
+        if found.digest != entry["digest"]:
+            raise InputRefused(
+                f"{self.folder}: case {found.id} has the SHA-256 {found.digest}, but the revision was made with {entry['digest']}.",
+                "A published case never changes; give the changed one another id.",
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that was read and checked."""
+
+    name: str
+    folder: Path
+    data: Mapping[str, Any]
+    revisions: Mapping[str, Revision]
+
+    def revision(self, name: str | None) -> Revision:
+        """Return a revision by name, or the latest."""
+        if not self.revisions:
+            raise InputRefused(
+                f"record {self.name}: nothing is published yet.", "`dispatch-audit publish` makes its first revision."
+            )
+        latest = max(self.revisions, key=lambda known: int(known[1:]))
+        if name is not None and name not in self.revisions:
+            raise InputRefused(
+                f"record {self.name}: there is no revision {name!a}, the latest is {latest}.",
+                "Name one that is published.",
+            )
+        return self.revisions[name or latest]
+
+
+def all_names() -> list[str]:
+    """Return the names of the records that are shipped."""
+    return library.names(library.records_folder(), "record.toml")
+
+
+def find(name: str) -> Record:
+    """Return the record of this name, or the one in the folder of this path (a path has a separator in it)."""
+    if "/" in name:
+        return load(Path(name))
+    if name not in all_names():
+        raise InputRefused(f"record {name!a}: there is no such record.", "`dispatch-audit list records` shows what there is.")
+    return load(library.records_folder() / name)
+
+
+def load(folder: Path) -> Record:
+    """Read the record of a folder, or refuse it with file and key."""
+    path = folder / "record.toml"
+    data = document.read_toml(path)
+    document.check(data, "record", str(path))
+    revisions = {name: _revision(name, folder / name, entry, path) for name, entry in data.get("revisions", {}).items()}
+    return Record(folder.resolve().name, folder, data, revisions)
+
+
+def _revision(name: str, folder: Path, entry: Mapping[str, Any], path: Path) -> Revision:
+    named = [found["case"] for found in entry["cases"]]
+    for twice in sorted({name for name in named if named.count(name) > 1}):
+        raise InputRefused(f"{path}: key revisions.{name}.cases: {twice} stands twice.", "Correct record.toml.")
+    return Revision(name, folder, {key: entry[key] for key in FILES}, tuple(entry["cases"]))
+
+
+def claim_id(name: str, where: str) -> str:
+    """Return the id of a claim that was recorded with its version; if this version judges otherwise, refuse."""
+    claim = CLAIMS.get(name.partition("@")[0])
+    if claim is None or claim.name != name:
+        known = claim.name if claim else "none of that id"
+        raise InputRefused(
+            f"{where}: judged by {name}, this version has {known}.", "Use the version of dispatch-audit that made it."
+        )
+    return claim.id

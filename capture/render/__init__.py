@@ -1,0 +1,1 @@
+"""Renderings: pure functions of results, a module each."""

@@ -1,0 +1,151 @@
+"""The words of a results table: what each vantage saw of a case, said against what was proposed and decided."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from capture.authority import same
+from capture.document import Document
+
+__all__ = ["COLUMNS", "actions", "faults", "row", "status"]
+
+COLUMNS = (
+    "Case",
+    "Verdict",
+    "(a) Proposal in the messages",
+    "(b) Stored edit in the checkpoints",
+    "(c) Tool received",
+    "(d) Dispatches",
+    "(e) Link back to the proposal",
+)
+
+_EXCERPT = 60
+
+
+def row(case: Document) -> tuple[str, ...]:
+    """Return the cells of a case, one for each column; text in them is not escaped yet."""
+    return (
+        case["case"],
+        status(case),
+        _kept(case),
+        _stored(case),
+        _received(case),
+        str(case["observations"]["dispatches"]),
+        _links(case),
+    )
+
+
+def status(case: Document) -> str:
+    """Return the verdict, with its reason if it has one."""
+    return f"{case['verdict']} ({case['reason']})" if case["reason"] else str(case["verdict"])
+
+
+def faults(pin: Document) -> Iterator[tuple[str, str, Document]]:
+    """Yield each fault of a pin with its case and claim."""
+    for case in pin["cases"]:
+        for claim in case["claims"]:
+            for fault in claim["faults"]:
+                yield case["case"], claim["claim"], fault
+
+
+def actions(found: Sequence[Document]) -> str:
+    """Return tool calls as text, one behind the other."""
+    return "; ".join(f"{action['tool']}({_json(action['args'])})" for action in found) or "nothing"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _kept(case: Document) -> str:
+    kept = case["observations"]["proposals"]
+    return "; ".join(f"{_origin(found, _calls(case).get(found['call']))}, id {found['call']}" for found in kept) or "none"
+
+
+def _calls(case: Document) -> Mapping[str, Document]:
+    return {call["call"]: call for call in case["calls"]}
+
+
+def _origin(found: Document, call: Document | None) -> str:
+    """Say whether a tool and its arguments are those that were proposed, those that an edit put in place, or others."""
+    action = {"tool": found["tool"], "args": found["args"]}
+    if call is None:
+        return actions([action])
+    if same(action, call["proposed"]):
+        return "original arguments"
+    return "replacement" if any(same(action, edited) for edited in _edits(call)) else actions([action])
+
+
+def _edits(call: Document) -> list[Document]:
+    edited = [decision["edited_action"] for decision in call["decided"] if "edited_action" in decision]
+    return [{"tool": action["name"], "args": action["args"]} for action in edited]
+
+
+def _stored(case: Document) -> str:
+    checkpoints = case["observations"]["stored_edits"]
+    present = [number for number, found in enumerate(checkpoints, start=1) if found["present"]]
+    if not present:
+        return "no such key in any checkpoint" if checkpoints else "not observed"
+    values = [checkpoints[number - 1]["value"] for number in present]
+    constant = all(same(value, values[0]) for value in values) and present == list(range(present[0], len(checkpoints) + 1))
+    span = (
+        f"from checkpoint {present[0]} to the last, {len(checkpoints)}"
+        if constant
+        else f"in checkpoints {', '.join(map(str, present))}"
+    )
+    return f"{_stored_value(values[0], case) if constant else 'changing values'} {span}"
+
+
+def _stored_value(value: Any, case: Document) -> str:
+    if not isinstance(value, Mapping) or not value:
+        return _json(value)
+    return (
+        "{" + ", ".join(f"{call}: {_stored_origin(action, _calls(case).get(call))}" for call, action in sorted(value.items())) + "}"
+    )
+
+
+def _stored_origin(action: Any, call: Document | None) -> str:
+    try:
+        return _origin({"tool": action["name"], "args": action["args"]}, call)
+    except (KeyError, TypeError):
+        return _json(action)
+
+
+def _received(case: Document) -> str:
+    received = case["observations"]["received"]
+    calls = case["calls"]
+    return "; ".join(_origin(found, _caller(found, calls)) for found in received) or "nothing"
+
+
+def _caller(found: Document, calls: Sequence[Document]) -> Document | None:
+    action = {"tool": found["tool"], "args": found["args"]}
+    return next((call for call in calls if any(same(action, known) for known in (call["proposed"], *_edits(call)))), None)
+
+
+def _links(case: Document) -> str:
+    links = [_link(found, _calls(case).get(found["call"])) for found in case["observations"]["links"]]
+    skipped = (
+        "no tools step" if links and not any("tools" in found["next"] for found in case["observations"]["stored_edits"]) else ""
+    )
+    return "; ".join(filter(None, [*links, skipped])) or "none"
+
+
+def _link(found: Document, call: Document | None) -> str:
+    content = found["content"] if isinstance(found["content"], str) else _json(found["content"])
+    stated = [
+        value
+        for edit in _edits(call or {"decided": []})
+        for value in edit["args"].values()
+        if not same(value, _proposed(call, value))
+    ]
+    told = ", states the replacement" if stated and all(str(value) in content for value in stated) else ""
+    return f"{found['status']} message for {found['call']}{told}: “{_excerpt(content)}”"
+
+
+def _proposed(call: Document | None, value: object) -> object:
+    args = call["proposed"]["args"] if call else {}
+    return value if any(same(value, known) for known in args.values()) else None
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT].rstrip()}…"

@@ -1,0 +1,109 @@
+"""Results and checks for a person at a terminal. rich is imported only when something is shown."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from capture.document import Document
+from capture.render.cells import COLUMNS, faults, row
+from capture.render.printable import printable
+
+__all__ = ["checks", "facts", "pairs", "results"]
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_COLOURS = {"PASS": "green", "FAIL": "red", "UNKNOWN": "yellow"}
+
+_STYLES = {"held": "green", "DIFFERS": "bold red", "not checked": "yellow"}
+
+
+def results(document: Document) -> None:
+    """Show the results, a table for each pin, and each claim that did not hold."""
+    for pin in document["pins"]:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in pin["counts"].items())
+        _print([f"pin {pin['pin']}: {counts}"])
+        for case in pin["cases"]:
+            _case(row(case))
+        _print(_faults(pin))
+
+
+def checks(document: Document) -> None:
+    """Show what was checked, a row each, then the results that it is about."""
+    marks = {True: "held", False: "DIFFERS", None: "not checked"}
+    rows = ((marks[check["held"]], f"{check['check']}: {check['detail']}") for check in document["checks"])
+    _rows(
+        _head(
+            f"{document['command']}: everything that was checked held"
+            if document["held"]
+            else f"{document['command']}: not everything held"
+        ),
+        rows,
+    )
+    if document["results"]:
+        results(document["results"])
+
+
+def pairs(head: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Show rows of two columns under a head."""
+    _rows(_head(head), rows)
+
+
+def facts(document: Document) -> None:
+    """Show an explanation, a field a line."""
+    rows = [("", document["says"]), *((fact["field"], _shown(fact["value"])) for fact in document["fields"])]
+    _rows(_head(f"{document['explanation']} {document['id']}"), rows)
+
+
+def _head(text: str) -> "Text":
+    from rich.text import Text
+
+    return Text(printable(text), style="bold")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return "\n".join(_shown(part) for part in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_shown(part)}" for key, part in value.items())
+    return str(value)
+
+
+def _faults(pin: Document) -> Iterable[str]:
+    for case, claim, fault in faults(pin):
+        yield f"{case}: {claim} does not hold at {fault['evidence']}:"
+        yield f"    expected {fault['expected']}"
+        yield f"    observed {fault['observed']}"
+
+
+def _case(cells: Sequence[str]) -> None:
+    from rich.text import Text
+
+    name, verdict = cells[:2]
+    head = Text.assemble((printable(name), "bold"), "  ", (printable(verdict), _COLOURS[verdict.partition(" ")[0]]))
+    _rows(head, zip(COLUMNS[2:], cells[2:], strict=True))
+
+
+def _rows(head: "Text", rows: Iterable[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for cells in rows:
+        table.add_row(*(Text(_lines(cell), overflow="fold", style=_STYLES.get(cell, "")) for cell in cells))
+    console = Console()
+    console.print(head)
+    console.print(Padding(table, (0, 0, 1, 2)))
+
+
+def _print(lines: Iterable[str]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    for line in lines:
+        Console().print(Text(printable(line)))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(printable(line) for line in text.split("\n"))

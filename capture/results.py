@@ -1,0 +1,234 @@
+"""Results: the byte-stable document of verdicts and observations that is published and cited by its SHA-256.
+
+Everything in it is a pure function of histories and of the claims that judge them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from capture import document, smoke
+from capture.authority import Call, Ruling, TooManyRulings, proposals, rulings, shown
+from capture.case import Case
+from capture.document import Document
+from capture.errors import InputRefused
+from capture.history import CaseHistory, Entry, History
+from capture.verdict import FAIL, PASS, UNKNOWN, CaseVerdict, Judgement, judge
+
+__all__ = ["build", "pin_results", "read", "unbuilt"]
+
+
+def build(pins: Sequence[Document], record: str | None = None) -> Document:
+    """Return the results document over the results of pins, in the order given."""
+    cases = [case for pin in pins for case in pin["cases"]]
+    return {"results": 1, "record": record, "counts": _counts(cases), "pins": list(pins)}
+
+
+def pin_results(history: History, data: bytes, claims: Mapping[str, Iterable[str]]) -> Document:
+    """Return the results of one pin from its history, whose file has the bytes `data`, by the claims named for each case."""
+    trusted = smoke.holds(history.smoke)
+    cases = [_case(case, _verdict(case, claims[case.case], trusted=trusted)) for case in history.cases]
+    return {
+        "pin": history.environment["pin"],
+        "packages": history.environment["packages"],
+        "files": history.environment["files"],
+        "smoke": PASS if trusted else FAIL,
+        "history": document.digest(data),
+        "counts": _counts(cases),
+        "cases": cases,
+    }
+
+
+def unbuilt(pin: str, cases: Iterable[Case]) -> Document:
+    """Return the results of a pin whose environment could not be had: every case UNKNOWN, nothing observed."""
+    verdict = CaseVerdict(UNKNOWN, "environment", None, False, ())
+    rows = [_case(CaseHistory(case.id, case.scenario, ()), verdict) for case in cases]
+    return {
+        "pin": pin,
+        "packages": {},
+        "files": {},
+        "smoke": UNKNOWN,
+        "history": None,
+        "counts": _counts(rows),
+        "cases": rows,
+    }
+
+
+def read(data: bytes, where: str) -> Document:
+    """Read a results file; refuse a foreign version, an unknown key, a pin or case that stands twice, a wrong count."""
+    found: Document = document.parse_json(data, where)
+    document.check(found, "results", where)
+    for complaint in _complaints(found):
+        raise InputRefused(f"{where}: {complaint}.", "Restore the file from where you got it.")
+    return found
+
+
+def _complaints(found: Document) -> Iterable[str]:
+    yield from _twice("pins", [pin["pin"] for pin in found["pins"]])
+    for pin in found["pins"]:
+        yield from _twice(f"pin {pin['pin']}", [case["case"] for case in pin["cases"]])
+        yield from _miscounted(f"pin {pin['pin']}", pin["counts"], pin["cases"])
+    yield from _miscounted("top level", found["counts"], [case for pin in found["pins"] for case in pin["cases"]])
+
+
+def _twice(where: str, names: list[str]) -> Iterable[str]:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"{where}: {name} stands twice"
+
+
+def _miscounted(where: str, counts: Mapping[str, int], cases: Sequence[Document]) -> Iterable[str]:
+    if counts != _counts(cases):
+        yield f"{where}: key counts does not count the cases that are there"
+
+
+def _counts(cases: Iterable[Document]) -> Mapping[str, int]:
+    verdicts = [case["verdict"] for case in cases]
+    return {verdict: verdicts.count(verdict) for verdict in (PASS, FAIL, UNKNOWN)}
+
+
+def _verdict(history: CaseHistory, claims: Iterable[str], *, trusted: bool) -> CaseVerdict:
+    verdict = judge(history, claims)
+    return verdict if trusted else CaseVerdict(UNKNOWN, "smoke", None, verdict.triggered, verdict.claims)
+
+
+def _case(history: CaseHistory, verdict: CaseVerdict) -> Document:
+    return {
+        "case": history.case,
+        "digest": history.digest,
+        "question": history.scenario["question"],
+        "verdict": verdict.verdict,
+        "reason": verdict.reason,
+        "detail": verdict.detail,
+        "trigger": {"trigger": history.scenario["trigger"], "happened": verdict.triggered},
+        "claims": [_claim(judgement) for judgement in verdict.claims],
+        "calls": _rows(history),
+        "observations": {name: observe(history) for name, observe in _OBSERVATIONS.items()},
+    }
+
+
+def _claim(judgement: Judgement) -> Document:
+    faults = [{"evidence": fault.evidence, "expected": fault.expected, "observed": fault.observed} for fault in judgement.faults]
+    return {
+        "claim": judgement.claim,
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+        "examined": judgement.examined,
+        "faults": faults,
+    }
+
+
+def _rows(history: CaseHistory) -> list[Document]:
+    try:
+        ruling = rulings(history)[0]
+    except TooManyRulings:
+        ruling = Ruling()
+    return [_row(history, call, ruling) for call in proposals(history)]
+
+
+def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
+    """Join what each vantage saw of one call; `sent` waits for a wire to watch."""
+    answer = ruling.decided.get(call.id)
+    return {
+        "call": call.id,
+        "proposed": {"tool": call.tool, "args": call.args},
+        "shown": [
+            _action(item.call) for number, _ in history.steps() for item in shown(history, number) or [] if item.call.id == call.id
+        ],
+        "decided": [{key: answer[key] for key in answer if key != "call"}] if answer else [],
+        "checkpointed": _stored_for(history, call.id),
+        "dispatched": [
+            {"tool": ruled.entry["tool"], "args": ruled.entry["args"]} for ruled in ruling.dispatches if ruled.call == call.id
+        ],
+        "sent": None,
+        "kept": _kept(history, call.id),
+        "reported": [
+            {"status": message["status"], "content": message["content"]}
+            for message in _answers(history)
+            if message["answers"] == call.id
+        ],
+    }
+
+
+def _kept(history: CaseHistory, call: str | None) -> Document | None:
+    """Return what the final conversation shows as this call, the last if it shows several."""
+    kept = [found for found in _proposals_kept(history) if found["call"] == call]
+    return {"tool": kept[-1]["tool"], "args": kept[-1]["args"]} if kept else None
+
+
+def _action(call: Call) -> Document:
+    return {"tool": call.tool, "args": call.args}
+
+
+def _stored_for(history: CaseHistory, call: str | None) -> list[Any]:
+    """Return the different replacements that checkpoints stored for a call, in the order in which they appeared."""
+    found: list[Any] = []
+    for checkpoint in history.of("checkpoint"):
+        stored = checkpoint.get("stored_edits")
+        if isinstance(stored, Mapping) and call in stored and stored[call] not in found:
+            found.append(stored[call])
+    return found
+
+
+def _answers(history: CaseHistory) -> list[Document]:
+    return [message for message in history.final_messages() or [] if "answers" in message]
+
+
+def _proposals_kept(history: CaseHistory) -> list[Document]:
+    messages = history.final_messages() or []
+    return [
+        {"call": call["id"], "message": message.get("id", ""), "tool": call["tool"], "args": call["args"]}
+        for message in messages
+        for call in message.get("calls", [])
+    ]
+
+
+def _stored_edit(checkpoint: Entry) -> Document:
+    present = "stored_edits" in checkpoint
+    return {
+        "checkpoint": checkpoint["checkpoint"],
+        "next": checkpoint["next"],
+        "present": present,
+        "value": checkpoint.get("stored_edits"),
+    }
+
+
+def _received(history: CaseHistory) -> list[Document]:
+    return [{"tool": entry["tool"], "args": entry["args"]} for entry in history.of("dispatch") if entry["event"] == "entered"]
+
+
+def _dispatches(history: CaseHistory) -> int:
+    return sum(entry["event"] == "dispatched" for entry in history.of("dispatch"))
+
+
+def _links(history: CaseHistory) -> list[Document]:
+    return [_reported(message) | {"message": message.get("id", "")} for message in _answers(history)]
+
+
+def _told(history: CaseHistory) -> list[Document]:
+    """Return the tool messages in the last prompt: what the model was told about its calls."""
+    prompts = history.of("prompt")
+    messages = prompts[-1]["messages"] if prompts else []
+    return [_reported(message) for message in messages if "answers" in message]
+
+
+def _reported(message: Document) -> dict[str, Any]:
+    return {"call": message["answers"], "status": message["status"], "content": message["content"]}
+
+
+def _outcome(history: CaseHistory, step: Entry) -> Document:
+    found = history.of("outcome", step=step["step"])
+    status, error = (found[0]["status"], found[0].get("error")) if found else ("not seen", None)
+    return {"step": step["step"], "do": step["do"], "status": status, "error": error}
+
+
+_OBSERVATIONS: Mapping[str, Callable[[CaseHistory], Any]] = {
+    "shown": lambda history: [{"question": entry["question"], "value": entry["value"]} for entry in history.of("review")],
+    "proposals": _proposals_kept,
+    "stored_edits": lambda history: [_stored_edit(entry) for entry in history.of("checkpoint")],
+    "output_keys": lambda history: [{"step": entry["step"], "keys": entry["keys"]} for entry in history.of("output")],
+    "received": _received,
+    "dispatches": _dispatches,
+    "links": _links,
+    "told": _told,
+    "outcomes": lambda history: [_outcome(history, entry) for entry in history.of("step")],
+    "network": lambda history: [{"event": entry["event"], "target": entry["target"]} for entry in history.of("network")],
+}

@@ -1,0 +1,109 @@
+"""Runs: from pins and cases to results, through an environment, a probe and a history for each pin."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from capture import __version__, cache, document, environment, history, installer, results
+from capture.case import Case, smoke
+from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture.interpreter import Interpreter
+from capture.pin import Pin
+from capture.recorder import Recorder
+
+__all__ = ["STEP_SECONDS", "Row", "Run", "record_pin", "run_pins"]
+
+STEP_SECONDS = 60.0
+"""How long a step may take before it is UNKNOWN(timeout), unless the record or the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one pin: its results, and what the probe said of its environment beyond them."""
+
+    results: Mapping[str, Any]
+    history: bytes | None
+    machine: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is over, and the folder that holds its results.json, run.json and histories."""
+
+    folder: Path
+    results: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+def record_pin(pin: Pin, cases: Sequence[Case], python: Interpreter, folder: Path, seconds: float = STEP_SECONDS) -> Row:
+    """Run cases at one pin and judge them; an environment that is not as pinned is refused."""
+    environment.refuse_python(pin, python)
+    place = environment.ensure(pin.lock, python)
+    with cache.storage(folder):
+        (folder / "journals").mkdir(parents=True, exist_ok=True)
+    with Recorder(place, folder / "journals", seconds) as recorder:
+        seen = recorder.describe(pin.packages, pin.files)
+        for difference in environment.differences(pin, seen):
+            raise InputRefused(
+                f"pin {pin.name}: {difference}.",
+                "The pin is not what is installed; correct pin.toml, or add another pin.",
+            )
+        found = history.History(
+            {
+                "kind": "environment",
+                "history": 1,
+                "pin": pin.name,
+                **{key: seen[key] for key in ("packages", "files", "blocked")},
+            },
+            tuple(recorder.record(case, smoke=True) for case in smoke()),
+            tuple(recorder.record(case) for case in cases),
+        )
+    data = history.write(found)
+    document.write(folder / "history.jsonl", data)
+    # What is judged is what was saved, read again, so that anybody else judges the very same thing.
+    judged = results.pin_results(history.read(data, str(folder / "history.jsonl")), data, {case.id: case.claims for case in cases})
+    return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
+
+
+def run_pins(pins: Sequence[Pin], cases: Sequence[Case], python: Interpreter, asked: str | None, folder: Path) -> Run:
+    """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
+    started = datetime.now(UTC)
+    rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
+    found = results.build([row.results for row in rows])
+    document.write(folder / "results.json", document.canonical(found))
+    document.write(
+        folder / "run.json",
+        document.canonical(about(started, asked, python, {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)})),
+    )
+    return Run(folder, found, rows)
+
+
+def about(started: datetime, asked: str | None, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what varies from run to run and stays outside of every digest: the content of run.json."""
+    return {
+        "run": 1,
+        "started": started.isoformat(timespec="seconds"),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "dispatch-audit": __version__,
+        "python": {
+            "asked": asked,
+            "used": str(python.path),
+            "version": python.version,
+            "implementation": python.implementation,
+        },
+        "uv": installer.version(),
+        "machine": {"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
+        "pins": pins,
+    }
+
+
+def _row(pin: Pin, cases: Sequence[Case], python: Interpreter, folder: Path, *, alone: bool) -> Row:
+    try:
+        return record_pin(pin, cases, python, folder)
+    except (EnvironmentFailed, InputRefused, ProbeFailed) as error:
+        if alone:
+            raise
+        return Row(results.unbuilt(pin.name, cases), None, {"error": error.message})

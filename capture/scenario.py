@@ -1,0 +1,46 @@
+"""A scenario: a case without the claims that judge it. Both a case file and a saved history carry one, so both are checked here."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from capture import document
+from capture.errors import InputRefused
+
+__all__ = ["check", "unknown"]
+
+
+def check(scenario: Mapping[str, Any], where: str) -> None:
+    """Refuse a scenario, with the key, if it does not fit the schema or if anything in it cannot be meant."""
+    # A case file has one key more, its claims; any claim will do to fit the schema of both.
+    document.check({**scenario, "claims": ["core/any"]}, "case", where)
+    for complaint in _complaints(scenario):
+        raise InputRefused(f"{where}: {complaint}.", "Correct the case.")
+
+
+def unknown(key: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
+    """Yield a complaint for each name that is not among the known ones."""
+    for name in names:
+        if name not in known:
+            yield f"key {key}: {name!r} is not {what}"
+
+
+def _complaints(scenario: Mapping[str, Any]) -> Iterator[str]:
+    tools = [tool["name"] for tool in scenario["subject"]["tools"]]
+    calls = [call["id"] for turn in scenario["script"] for call in turn.get("calls", [])]
+    yield from _twice("subject.tools", tools)
+    yield from _twice("script.calls", calls)
+    yield from unknown("gated", scenario["gated"], tools, "a tool of the subject")
+    yield from _steps(scenario["steps"], calls)
+
+
+def _twice(key: str, names: list[str]) -> Iterator[str]:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"key {key}: {name!r} stands twice"
+
+
+def _steps(steps: list[Mapping[str, Any]], calls: list[str]) -> Iterator[str]:
+    if steps[0]["do"] != "invoke":
+        yield "key steps.0.do: a case starts with 'invoke'"
+    for number, step in enumerate(steps):
+        decided = [decision["call"] for decision in step.get("decisions", [])]
+        yield from unknown(f"steps.{number}.decisions", decided, calls, "a call of the script")

@@ -1,0 +1,141 @@
+"""A session with a probe: one process in an environment, commands out, answers back, each within its limit.
+
+The probe gets a clean environment: no variable of the user's but time zone and locale, isolated Python, a group of its own.
+Nothing that it sends is believed before it fits the schema and answers this very request.
+"""
+
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from capture import document, library
+from capture.errors import InputRefused, ProbeFailed
+
+__all__ = ["Session", "clean_variables"]
+
+PROTOCOL = 1
+
+_LONGEST_ANSWER = 4 * 1024 * 1024
+_LOG_LIMIT = 1024 * 1024
+_PASSED_ON = ("TZ", "LANG", "LANGUAGE")
+
+
+def clean_variables() -> dict[str, str]:
+    """Return the environment variables that a subject may see: a plain PATH, the time zone and the locale."""
+    kept = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+    return {"PATH": os.defpath, **kept}
+
+
+class Session:
+    """A running probe. Use it as a context manager: when it is left, the process and its children are gone."""
+
+    def __init__(self, python: Path, log: Path, program: Path | None = None) -> None:
+        """Start the probe (or another `program`) with the Python of an environment; what it prints goes to `log`."""
+        self._run = secrets.token_hex(8)
+        self._number = 0
+        self._rest = b""
+        self._process = subprocess.Popen(
+            [python, "-I", program or library.probe_folder()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=clean_variables(),
+            cwd=log.parent,
+            start_new_session=True,
+        )
+        self._commands, self._answers = _both(self._process.stdin, self._process.stdout)
+        self._drain = threading.Thread(target=_keep, args=(self._process.stderr, log), daemon=True)
+        self._drain.start()
+
+    def __enter__(self) -> Self:
+        """Return the session."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """End the probe."""
+        self.end()
+
+    def ask(self, command: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        """Send a command and return its answer, or raise `ProbeFailed` if none comes in time that is one."""
+        self._number += 1
+        request = {"protocol": PROTOCOL, "run": self._run, "id": self._number, "command": command, **fields}
+        document.check(request, "message", f"command {command}")
+        self._send(document.line(request))
+        answer = self._parse(self._line(time.monotonic() + seconds, command), command)
+        if (answer.get("run"), answer.get("id")) != (self._run, self._number):
+            raise ProbeFailed(f"the probe answered {command} for another run")
+        if answer["status"] == "failed":
+            raise ProbeFailed(f"the probe failed at {command} with {answer.get('detail', 'no type')[:80]}")
+        return answer
+
+    def end(self) -> None:
+        """Kill the probe and whatever it started, and wait until it is gone."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._commands, self._answers):
+            with suppress(OSError):
+                stream.close()
+        self._drain.join(timeout=5)
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._commands.write(data)
+            self._commands.flush()
+        except OSError:
+            raise ProbeFailed("the probe ended before it could be asked") from None
+
+    def _line(self, deadline: float, command: str) -> bytes:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise ProbeFailed(f"the probe did not answer {command} in time", "timeout")
+                self._read(command)
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def _read(self, command: str) -> None:
+        data = os.read(self._answers.fileno(), 65536)
+        self._rest += data
+        if not data:
+            raise ProbeFailed(f"the probe ended at {command}")
+        if len(self._rest) > _LONGEST_ANSWER:
+            raise ProbeFailed(f"the probe answered {command} with more than {_LONGEST_ANSWER} bytes")
+
+    def _parse(self, line: bytes, command: str) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = document.parse_json(line, command)
+            document.check(answer, "message", command)
+        except InputRefused:
+            raise ProbeFailed(f"the probe answered {command} with something that is no answer") from None
+        if "status" not in answer:
+            raise ProbeFailed(f"the probe answered {command} with a command")
+        return answer
+
+
+def _keep(stream: IO[bytes] | None, log: Path) -> None:
+    """Copy the beginning of a stream into a file and read the rest away, so that a flood neither blocks nor fills the disk."""
+    left = _LOG_LIMIT
+    with _present(stream) as source, log.open("ab") as file:
+        while data := os.read(source.fileno(), 65536):
+            file.write(data[:left])
+            left -= len(data[:left])
+
+
+def _both(commands: IO[bytes] | None, answers: IO[bytes] | None) -> tuple[IO[bytes], IO[bytes]]:
+    return _present(commands), _present(answers)
+
+
+def _present(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        raise ProbeFailed("the probe has no standard streams")
+    return stream

@@ -1,0 +1,123 @@
+"""Verdicts: of a claim about a history, and of a case. Pure: no clock, no disk, no framework.
+
+A case is FAIL if a claim FAILs, else UNKNOWN if one is UNKNOWN, else PASS; and nothing passes in which what the case is about
+did not happen. What was not observed is UNKNOWN with a reason, never PASS.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from capture.claims import CLAIMS, Claim, Fault, Finding
+from capture.errors import InputRefused
+from capture.history import CaseHistory
+from capture.trigger import TRIGGERS
+
+__all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "REASONS", "UNKNOWN", "CaseVerdict", "Judgement", "judge", "judge_claim"]
+
+PASS, FAIL, UNKNOWN, NOT_APPLICABLE = "PASS", "FAIL", "UNKNOWN", "not applicable"
+
+REASONS = {
+    "ambiguous": "A dispatch could belong to several calls, and the verdict depends on which; let the tool record its call id.",
+    "environment": "The environment could not be built, or is not the pinned one, so nothing was run in it.",
+    "error": "The probe itself failed: it died, or what it sent was no answer.",
+    "smoke": "The smoke test of this environment did not come out right, so its answers do not count.",
+    "timeout": "A step did not come back within its limit; the limit is the machine's, not the subject's.",
+    "unfinished": "The run did not end, so what was allowed may still run.",
+    "unobservable": "A vantage that the claim needs saw nothing, or something that has no known form.",
+    "unsupported": "The release does not have what the case is about, by a check of the feature itself.",
+    "untriggered": "What the case is about did not happen, so it says nothing.",
+}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict of one claim about one history, with how much it examined and where it does not hold."""
+
+    claim: str
+    verdict: str
+    reason: str | None
+    examined: int
+    faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class CaseVerdict:
+    """The verdict of a case, the reason if it is UNKNOWN, and the verdicts that it follows from."""
+
+    verdict: str
+    reason: str | None
+    detail: str | None
+    triggered: bool
+    claims: tuple[Judgement, ...]
+
+
+def judge(history: CaseHistory, claims: Iterable[str]) -> CaseVerdict:
+    """Judge a history by the claims with these ids."""
+    triggered = _trigger(history)
+    judged = tuple(judge_claim(history, _claim(name)) for name in claims)
+    reason, detail = _obstacle(history)
+    verdict, reason = _merge(judged, reason, triggered=triggered)
+    return CaseVerdict(verdict, reason, detail if reason in ("error", "timeout", "unsupported") else None, triggered, judged)
+
+
+def judge_claim(history: CaseHistory, claim: Claim) -> Judgement:
+    """Judge a history by one claim."""
+    missing = [vantage for vantage in claim.vantages if not _observed(history, vantage)]
+    obstacle, _ = _obstacle(history)
+    finding = Finding(0, unknown="unobservable") if missing else claim.find(history)
+    if finding.faults:
+        return Judgement(claim.name, FAIL, None, finding.examined, finding.faults)
+    reason = obstacle or finding.unknown
+    if reason:
+        return Judgement(claim.name, UNKNOWN, reason, finding.examined, ())
+    return Judgement(claim.name, PASS if finding.examined else NOT_APPLICABLE, None, finding.examined, ())
+
+
+def _merge(judged: tuple[Judgement, ...], obstacle: str | None, *, triggered: bool) -> tuple[str, str | None]:
+    if any(judgement.verdict == FAIL for judgement in judged):
+        return FAIL, None
+    if obstacle:
+        return UNKNOWN, obstacle
+    unknown = [judgement.reason for judgement in judged if judgement.verdict == UNKNOWN]
+    if unknown:
+        return UNKNOWN, unknown[0]
+    if not triggered or not any(judgement.verdict == PASS for judgement in judged):
+        return UNKNOWN, "untriggered"
+    return PASS, None
+
+
+def _obstacle(history: CaseHistory) -> tuple[str | None, str | None]:
+    """Return why a history is not a whole observation, if it is not: a fault, a feature missing, a step nobody saw end."""
+    for entry in history.of("fault"):
+        return str(entry["reason"]), str(entry["detail"])
+    for entry in history.of("unsupported"):
+        return "unsupported", str(entry["feature"])
+    started = [entry["step"] for entry in history.of("step")]
+    if started != list(range(len(history.scenario["steps"]) + 1)) and not _refused_to_build(history):
+        return "error", "the journal does not have every step of the case"
+    if any(history.outcome(step) is None for step in started):
+        return "error", "the journal does not have the outcome of every step"
+    return None, None
+
+
+def _refused_to_build(history: CaseHistory) -> bool:
+    return history.outcome(0) == "raised"
+
+
+def _observed(history: CaseHistory, vantage: str) -> bool:
+    # No dispatch and no review are observations too, as long as somebody was watching: the tools and the operator.
+    watched = {"dispatch": history.outcome(0) == "built", "review": any(history.of("outcome"))}
+    return watched.get(vantage, False) or bool(history.of(vantage))
+
+
+def _trigger(history: CaseHistory) -> bool:
+    name = history.scenario["trigger"]
+    if name not in TRIGGERS:
+        raise InputRefused(f"case {history.case}: {name!r} is not a trigger.", "Judge it with the version that recorded it.")
+    return TRIGGERS[name](history)
+
+
+def _claim(name: str) -> Claim:
+    if name not in CLAIMS:
+        raise InputRefused(f"{name!r} is not a claim.", "`dispatch-audit list claims` shows what there is.")
+    return CLAIMS[name]
