@@ -1,5 +1,6 @@
 """The command `dispatch-audit`: the only place that prints an error and turns it into an exit code."""
 
+import logging
 import sys
 import traceback
 
@@ -14,7 +15,17 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and exit with the code that `docs/exit-codes.md` explains."""
+    logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[_Progress()])
     sys.exit(_run())
+
+
+class _Progress(logging.Handler):
+    """Shows what is being done, on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line of ours; what libraries log is theirs, and shown from a warning on."""
+        if record.name.startswith("capture") or record.levelno >= logging.WARNING:
+            click.echo(printable(record.getMessage()), err=True)
 
 
 def _run() -> int:

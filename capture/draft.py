@@ -36,7 +36,7 @@ BUILT = ("forbiddenfruit",)
 
 
 def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[str, str] | None, python: Interpreter) -> Path:
-    """Make the pin `name` among the shipped ones and return its folder; `tests` fixes packages of the upstream tests, None has none."""
+    """Make the pin `name` among the shipped ones and return its folder; without `tests` it has no upstream tests."""
     target = library.pins_folder() / name
     if target.exists():
         raise InputRefused(f"pin {name}: {target} is there already.", "A pin never changes; choose another name.")

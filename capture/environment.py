@@ -1,6 +1,7 @@
 """Environments: built by uv from a hash lock, kept by the digest of lock and Python, and never used half-built."""
 
 import json
+import logging
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from capture.interpreter import Interpreter
 from capture.pin import Lock, Pin
 
 __all__ = ["Environment", "differences", "ensure", "refuse_python"]
+
+_LOG = logging.getLogger(__name__)
 
 _MARKER = "dispatch-audit.json"
 
@@ -65,6 +68,7 @@ def _whole(environment: Environment) -> bool:
 
 
 def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
+    _LOG.info("building the environment of %s with Python %s; it is kept in the cache", _title(lock), python.version)
     place = cache.folder("environments") / f"{environment.path.name}.building"
     with cache.storage(place):
         shutil.rmtree(place, ignore_errors=True)
@@ -86,6 +90,10 @@ def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
             json.dumps({"lock": lock.digest, "python": python.version, "uv": installer.version()}), encoding="utf-8"
         )
         place.rename(environment.path)
+
+
+def _title(lock: Lock) -> str:
+    return f"{lock.path.parent.resolve().name}/{lock.path.name}"
 
 
 def _sources(lock: Lock) -> list[str]:

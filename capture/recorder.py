@@ -1,7 +1,7 @@
 """Recording: cases go through a probe, and what was seen of each becomes its history, whatever becomes of the probe."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +21,7 @@ _START_SECONDS = 120.0
 class Recorder:
     """Records cases in one environment with one probe; a probe that failed is replaced, and the rest goes on."""
 
-    def __init__(self, environment: Environment, folder: Path, seconds: float, program: Path | None = None) -> None:
+    def __init__(self, environment: Environment, folder: Path, seconds: float, program: Sequence[str | Path] | None = None) -> None:
         """Start a probe (or another `program`) at once: its import runs while the orchestrator does other things."""
         self._environment = environment
         self._folder = folder

@@ -1,5 +1,6 @@
 """Runs: from pins and cases to results, through an environment, a probe and a history for each pin."""
 
+import logging
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from capture.pin import Pin
 from capture.recorder import Recorder
 
 __all__ = ["STEP_SECONDS", "Row", "Run", "record_pin", "run_pins"]
+
+_LOG = logging.getLogger(__name__)
 
 STEP_SECONDS = 60.0
 """How long a step may take before it is UNKNOWN(timeout), unless the record or the user says otherwise."""
@@ -42,6 +45,7 @@ def record_pin(pin: Pin, cases: Sequence[Case], python: Interpreter, folder: Pat
     """Run cases at one pin and judge them; an environment that is not as pinned is refused."""
     environment.refuse_python(pin, python)
     place = environment.ensure(pin.lock, python)
+    _LOG.info("running %d cases at pin %s", len(cases), pin.name)
     with cache.storage(folder):
         (folder / "journals").mkdir(parents=True, exist_ok=True)
     with Recorder(place, folder / "journals", seconds) as recorder:

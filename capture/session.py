@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -37,13 +38,13 @@ def clean_variables() -> dict[str, str]:
 class Session:
     """A running probe. Use it as a context manager: when it is left, the process and its children are gone."""
 
-    def __init__(self, python: Path, log: Path, program: Path | None = None) -> None:
+    def __init__(self, python: Path, log: Path, program: Sequence[str | Path] | None = None) -> None:
         """Start the probe (or another `program`) with the Python of an environment; what it prints goes to `log`."""
         self._run = secrets.token_hex(8)
         self._number = 0
         self._rest = b""
         self._process = subprocess.Popen(
-            [python, "-I", program or library.probe_folder()],
+            [python, "-I", *(program or [library.probe_folder()])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

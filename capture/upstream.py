@@ -1,5 +1,6 @@
 """The upstream tests of a pin: the framework's own module about what is audited, rerun from its source distribution."""
 
+import logging
 import subprocess
 import tarfile
 import tempfile
@@ -18,6 +19,8 @@ __all__ = ["SECONDS", "rerun"]
 
 SECONDS = 600.0
 
+_LOG = logging.getLogger(__name__)
+
 _KEPT = ("tests/", "pyproject.toml")
 
 
@@ -28,6 +31,7 @@ def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[st
     """
     if pin.upstream is None:
         raise InputRefused(f"pin {pin.name}: key upstream is missing, so there are no upstream tests.", "Add them to pin.toml.")
+    _LOG.info("running the upstream tests of pin %s", pin.name)
     source = pin.artifact("langchain", "sdist")
     with tempfile.TemporaryDirectory(dir=cache.folder("upstream")) as place:
         tests = _extract(registry.fetch(source), Path(place))

@@ -1,0 +1,81 @@
+"""Every claim is shown able to FAIL, and each fault shows in the claims that are about it and in no other."""
+
+import pytest
+
+from capture.claims import CLAIMS
+from capture.verdict import FAIL, PASS, judge, judge_claim
+from tests.miniatures import SUBJECTS
+from tests.subjects import UNGATED, recorded, suite
+
+APPROVE, EDIT, OFF, REJECT = (f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject"))
+
+FAULTS = {
+    ("runs-undecided", APPROVE): {"core/no-undecided-dispatch"},
+    ("runs-refused", REJECT): {"core/no-refused-dispatch"},
+    ("runs-twice", APPROVE): {"core/no-repeated-dispatch"},
+    ("runs-twice", EDIT): {"core/no-repeated-dispatch"},
+    ("runs-original", EDIT): {"core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("swaps-arguments", APPROVE): {"core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("swaps-arguments", EDIT): {"core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("swaps-arguments", UNGATED): {"core/ungated-dispatch"},
+    ("loses-call", APPROVE): {"core/authorised-dispatch"},
+    ("loses-call", EDIT): {"core/authorised-dispatch"},
+    ("loses-call", UNGATED): {"core/ungated-dispatch"},
+    ("loses-answer", APPROVE): {"messages/one-answer"},
+    ("loses-answer", REJECT): {"messages/one-answer"},
+    ("answers-twice", APPROVE): {"messages/one-answer"},
+    ("rejects-as-success", REJECT): {"messages/rejection-is-error"},
+    ("rewrites-messages", EDIT): {"messages/proposal-kept"},
+    ("rewrites-messages", OFF): {"messages/proposal-kept", "messages/edit-unstated"},
+    ("drops-proposal", REJECT): {"messages/proposal-kept"},
+    ("hides-edit", EDIT): {"messages/edit-stated"},
+    ("states-edit", OFF): {"messages/edit-unstated"},
+    ("stores-nothing", EDIT): {"checkpoint/edits-stored"},
+    ("stores-early", APPROVE): {"checkpoint/absent-before-review"},
+    ("forgets-edit", EDIT): {"checkpoint/edits-stored"},
+    ("passes-tools", REJECT): {"checkpoint/rejected-skips-tools"},
+    ("leaks-key", APPROVE): {"output/private-key-absent"},
+    ("shows-other", APPROVE): {"review/proposal-shown", "core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("opens-socket", APPROVE): {"network/none-tried"},
+}
+
+
+@pytest.mark.parametrize(("fault", "case"), FAULTS, ids=lambda name: name.replace("/", "."))
+def test_a_fault_shows_in_the_claims_about_it(fault: str, case: str) -> None:
+    """A miniature with one fault FAILs exactly the claims that are about that fault, and its case FAILs."""
+    verdict = judge(recorded(fault, case), suite()[case].claims)
+    assert {judged.claim.partition("@")[0] for judged in verdict.claims if judged.verdict == FAIL} == FAULTS[fault, case]
+    assert verdict.verdict == FAIL
+
+
+@pytest.mark.parametrize("case", [APPROVE, EDIT, OFF, REJECT, UNGATED])
+def test_a_correct_subject_passes(case: str) -> None:
+    """The miniature without a fault passes every case, and no claim of it FAILs."""
+    verdict = judge(recorded("correct", case), suite()[case].claims)
+    assert (verdict.verdict, [judged for judged in verdict.claims if judged.verdict == FAIL]) == (PASS, [])
+
+
+@pytest.mark.parametrize("claim", sorted(CLAIMS))
+def test_every_claim_can_fail_and_can_pass(claim: str) -> None:
+    """Each claim FAILs on at least one miniature, naming its fault, and PASSes on one, having examined something."""
+    failing = [key for key, claims in FAULTS.items() if claim in claims]
+    found = [judge_claim(recorded(*key), CLAIMS[claim]) for key in failing]
+    assert found
+    assert all(judged.verdict == FAIL and judged.faults and judged.examined for judged in found)
+    passing = [judge_claim(recorded("correct", case), CLAIMS[claim]) for case in (APPROVE, EDIT, OFF, REJECT, UNGATED)]
+    assert any(judged.verdict == PASS and judged.examined for judged in passing)
+
+
+def test_every_miniature_is_used() -> None:
+    """No miniature is left over: each is a fault that some test expects."""
+    harness = {"correct", "crashes", "raises", "hangs", "spoils-journal", "shows-nothing-known"}
+    assert set(SUBJECTS) == {fault for fault, _ in FAULTS} | harness
+
+
+@pytest.mark.parametrize("claim", sorted(CLAIMS))
+def test_a_claim_says_what_it_means(claim: str) -> None:
+    """Each claim has a sentence, somebody who promised it, and a docstring that says what it examines."""
+    found = CLAIMS[claim]
+    assert found.sentence.endswith(".")
+    assert found.promised.endswith(".")
+    assert (found.find.__doc__ or "").startswith("Examine ")

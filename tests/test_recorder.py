@@ -1,0 +1,82 @@
+"""Whatever becomes of a probe, its case is UNKNOWN with a reason, nothing of it is left behind, and the next case runs."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from capture import library
+from capture.environment import Environment
+from capture.recorder import Recorder
+from capture.verdict import PASS, UNKNOWN, judge
+from tests.miniatures import ANSWERS
+from tests.subjects import MINIATURES, record, recorded, suite
+
+EDIT = "decisions/edit"
+
+
+@pytest.mark.parametrize("fault", ["crashes", "raises", *ANSWERS])
+def test_a_probe_that_fails_is_unknown_error(fault: str) -> None:
+    """A probe that dies, fails, or answers with what is no answer leaves UNKNOWN(error), never PASS."""
+    verdict = judge(recorded(fault, EDIT), suite()[EDIT].claims)
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "error")
+    assert verdict.detail
+
+
+def test_a_probe_that_hangs_is_unknown_timeout() -> None:
+    """A step that does not come back within its limit is UNKNOWN(timeout)."""
+    verdict = judge(recorded("hangs", EDIT, 1.0), suite()[EDIT].claims)
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "timeout")
+
+
+def test_a_journal_that_is_none_is_unknown_error() -> None:
+    """A line that does not fit the schema of a history makes the whole journal worthless, even one that says PASS."""
+    verdict = judge(recorded("spoils-journal", EDIT), suite()[EDIT].claims)
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "error")
+
+
+def test_a_question_in_an_unknown_form_is_unobservable() -> None:
+    """What the reviewer was shown cannot be read: nobody knows what the answer allowed."""
+    verdict = judge(recorded("shows-nothing-known", EDIT), suite()[EDIT].claims)
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "unobservable")
+
+
+@pytest.mark.parametrize("fault", ["crashes", "hangs", "floods"])
+def test_the_next_case_runs_in_a_new_probe(fault: str, tmp_path: Path) -> None:
+    """A probe that failed is replaced: the case after it gives what it gives alone."""
+    program = [str(MINIATURES), fault, str(library.probe_folder())]
+    with Recorder(Environment(Path(sys.prefix)), tmp_path, 2.0, program) as recorder:
+        recorder.describe([], [])
+        first = recorder.record(suite()[EDIT])
+        # Only a resume crashes or hangs, and a case with nothing to answer has none; a flood is stopped in its own case.
+        second = recorder.record(suite()["smoke/ungated"])
+    assert judge(first, suite()[EDIT].claims).verdict == UNKNOWN
+    expected = UNKNOWN if fault == "floods" else PASS
+    assert judge(second, suite()["smoke/ungated"].claims).verdict == expected
+
+
+@pytest.mark.parametrize("fault", ["correct", "crashes", "hangs", "floods"])
+def test_no_process_is_left_behind(fault: str, tmp_path: Path) -> None:
+    """When a recorder is left, no process of its probe is there any more."""
+    record(fault, EDIT, tmp_path, 2.0)
+    assert [pid for pid in _processes() if str(MINIATURES) in _command(pid) and fault in _command(pid)] == []
+
+
+def test_what_a_probe_prints_is_kept_up_to_a_limit(tmp_path: Path) -> None:
+    """What a probe prints goes to its log and not into the answers; a flood is cut at a mebibyte."""
+    program = tmp_path / "loud.py"
+    program.write_text("import sys\nsys.stderr.write('x' * 3_000_000)\nsys.stderr.flush()\n")
+    Recorder(Environment(Path(sys.prefix)), tmp_path, 2.0, [str(program)]).__exit__(None, None, None)
+    assert (tmp_path / "probe.log").stat().st_size <= 1024 * 1024
+
+
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()] if Path("/proc").is_dir() else []
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
