@@ -8,6 +8,7 @@ say which call it belongs to and could belong to several, every possible assignm
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from capture import document
@@ -28,7 +29,7 @@ __all__ = [
     "shown",
 ]
 
-MOST_RULINGS = 256
+MOST_RULINGS = 64
 
 
 class Class(StrEnum):
@@ -122,6 +123,7 @@ def shown(history: CaseHistory, step: int) -> list[Item] | None:
     return items
 
 
+@lru_cache(maxsize=4)
 def rulings(history: CaseHistory) -> list[Ruling]:
     """Return every ruling that the history allows: one, unless a dispatch could belong to several calls."""
     found: list[Ruling] = []

@@ -31,7 +31,7 @@ _RANKS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CaseHistory:
     """What was seen of one case, and the scenario that it was run with."""
 

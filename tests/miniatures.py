@@ -308,7 +308,7 @@ class ShowsOther(Subject):
     """Shows the reviewer other arguments than the model proposed."""
 
     def shown(self) -> list[Action]:
-        return [{**action, "args": {key: "harmless" for key in action["args"]}} for action in super().shown()]
+        return [{**action, "args": dict.fromkeys(action["args"], "harmless")} for action in super().shown()]
 
 
 class ShowsNothingKnown(Subject):

@@ -1,6 +1,5 @@
 """Whatever becomes of a probe, its case is UNKNOWN with a reason, nothing of it is left behind, and the next case runs."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def test_what_a_probe_prints_is_kept_up_to_a_limit(tmp_path: Path) -> None:
 
 
 def _processes() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()] if Path("/proc").is_dir() else []
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
 
 
 def _command(pid: int) -> str:
