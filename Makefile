@@ -20,8 +20,9 @@ check: $(VENV)/ready ## lint, types, schemas, and what is generated from the cod
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --check-metaschema capture/schemas/*.schema.json
-	$(BIN)/check-jsonschema --builtin-schema vendor.cff-1.2.0 CITATION.cff
-	$(BIN)/python -m tests.generated --check
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/cog --check -I . README.md docs/pictures/*.svg
+	$(BIN)/towncrier build --draft --version next > /dev/null
 
 bench: $(VENV)/ready ## time the run against a bare script, as ratios in one run
 	$(BIN)/python -m tests.bench

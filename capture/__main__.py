@@ -1,8 +1,10 @@
 """The command `dispatch-audit`: the only place that prints an error and turns it into an exit code."""
 
 import logging
+import os
 import sys
 import traceback
+from io import StringIO
 
 import click
 
@@ -30,19 +32,43 @@ class _Progress(logging.Handler):
 
 def _run() -> int:
     try:
-        return int(commands.main(prog_name="dispatch-audit", standalone_mode=False) or ExitCode.FINE)
-    except click.exceptions.Exit as ended:
-        return ended.exit_code
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
+        return _commands()
     except AuditError as error:
         return _say(f"{error.message} {error.hint}".rstrip(), error.code)
     except (KeyboardInterrupt, click.Abort):
         return _say("interrupted; what is complete was kept.", ExitCode.INTERRUPTED)
+    except OSError as error:
+        return _unwritten(f"{error.filename or 'the output'}: {error.strerror or error}")
+    except SystemExit:
+        # click and rich end so, with 1, when nobody reads standard output any more.
+        return _unwritten("the output: closed before everything was written")
     except Exception:  # noqa: BLE001 -- a bug of ours: say so, with what is needed to report it
         traceback.print_exc()
         return _say("this is a bug in dispatch-audit; please report it with the lines above.", ExitCode.BUG)
+
+
+def _commands() -> int:
+    try:
+        return int(commands.main(prog_name="dispatch-audit", standalone_mode=False) or ExitCode.FINE)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        return _show(error)
+
+
+def _show(error: click.ClickException) -> int:
+    """Show what click says about the usage, line by line, since it quotes some arguments as they are."""
+    said = StringIO()
+    error.show(said)
+    for line in said.getvalue().splitlines():
+        click.echo(printable(line), err=True)
+    return error.exit_code
+
+
+def _unwritten(text: str) -> int:
+    """Say what the operating system refused, and keep Python from trying standard output again when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return _say(f"{text}. Check the name, its permissions and the free space.", ExitCode.STORAGE)
 
 
 def _say(text: str, code: ExitCode) -> int:

@@ -173,7 +173,8 @@ class _Walk:
         self.given: set[str | None] = set()
 
     def run(self) -> None:
-        for number, step in self.history.steps():
+        # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
+        for number, step in [(0, {"do": "build"}), *self.history.steps()]:
             answered = self._answer(step) if step["do"] == "resume" else []
             for entry in self.history.of("dispatch", step=number):
                 if entry["event"] == "dispatched":

@@ -39,7 +39,7 @@ def storage(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = f"Check its permissions and the free space, or set {VARIABLE} to another folder."
+        hint = f"Check its permissions and the free space, or name another folder with --out or {VARIABLE}."
         raise StorageFailed(f"{error.filename or path}: cannot be written ({error.strerror or error}).", hint) from None
 
 

@@ -12,18 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from capture import document, library, scenario
-from capture.claims import CLAIMS
+from capture.claims import current
 from capture.errors import InputRefused
 from capture.trigger import TRIGGERS
 
-__all__ = ["Case", "all_cases", "find", "load", "smoke"]
+__all__ = ["SMOKE", "Case", "all_cases", "find", "load", "smoke"]
+
+SMOKE = "smoke/"
+"""The family of the smoke test, which is no part of the suite."""
 
 _ID = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)+")
+
+_SMOKE = "smoke/"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A case that was read and checked: `scenario` is the file's content without its list of claims."""
+    """A case that was read and checked: the file's content without its list of claims, and the claims in their newest version."""
 
     id: str
     scenario: Mapping[str, Any]
@@ -44,11 +49,11 @@ def load(path: Path, case_id: str) -> Case:
     """Read a case from a TOML file and refuse it, with file and key, if anything in it cannot be meant."""
     data = _plain(document.read_toml(path))
     document.check(data, "case", str(path))
-    claims = tuple(data.pop("claims"))
-    scenario.check(data, str(path))
+    claims = data.pop("claims")
+    scenario.check(data, str(path), smoke=case_id.startswith(SMOKE))
     for complaint in _unknown_names(data, claims):
         raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list claims` shows what there is.")
-    return Case(case_id, data, claims)
+    return Case(case_id, data, tuple(current()[claim].name for claim in claims))
 
 
 def all_cases(folder: Path | None = None) -> list[Case]:
@@ -60,7 +65,7 @@ def all_cases(folder: Path | None = None) -> list[Case]:
 
 def smoke() -> list[Case]:
     """Return the two cases that show that an environment's probe can be believed."""
-    return [load(path, f"smoke/{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
+    return [load(path, f"{_SMOKE}{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
 
 
 def find(names: Iterable[str]) -> list[Case]:
@@ -85,11 +90,14 @@ def _named(name: str) -> list[Case]:
 
 
 def _id_of(path: Path) -> str:
-    name = f"{path.resolve().parent.name}/{path.stem}".lower()
-    if not _ID.fullmatch(name):
+    """Return the id of a file: its path in the suite, or elsewhere its own name and its folder's."""
+    place, suite = path.resolve(), library.cases_folder().resolve()
+    inside = place.relative_to(suite) if place.is_relative_to(suite) else Path(place.parent.name) / place.name
+    name = inside.with_suffix("").as_posix()
+    if not _ID.fullmatch(name) or name.startswith(SMOKE):
         raise InputRefused(
             f"{path}: {name!a} is no id for a case.",
-            "Name the file and its folder with lower-case letters, digits and hyphens; the id is made of both.",
+            "Name the file and its folder with lower-case letters, digits and hyphens, and not 'smoke'; the id is made of both.",
         )
     return name
 
@@ -106,5 +114,5 @@ def _plain(value: Any) -> Any:
 
 
 def _unknown_names(data: Mapping[str, Any], claims: Iterable[str]) -> Iterator[str]:
-    yield from scenario.unknown("claims", claims, CLAIMS, "a claim")
+    yield from scenario.unknown("claims", claims, current(), "a claim")
     yield from scenario.unknown("trigger", [data["trigger"]], TRIGGERS, "a trigger")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from capture import case, pin, record
 from capture.case import Case
-from capture.claims import CLAIMS, Claim
+from capture.claims import CLAIMS, Claim, current
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.verdict import REASONS
@@ -16,7 +16,7 @@ def listing(what: str) -> Document:
     """Return all cases, claims, pins or records, each with one sentence."""
     kinds: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "cases": lambda: [(known.id, known.question) for known in case.all_cases()],
-        "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.id)],
+        "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.name)],
         "pins": lambda: [(name, pin.find(name).title) for name in pin.all_names()],
         "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
     }
@@ -25,10 +25,10 @@ def listing(what: str) -> Document:
 
 def explanation(name: str) -> Document:
     """Return what a case, a claim (with or without its version) or a reason means."""
-    claim = CLAIMS.get(name.partition("@")[0])
+    claim = CLAIMS.get(name) or current().get(name)
     if name in REASONS:
         return _document("reason", name, REASONS[name], {"verdict": "UNKNOWN"})
-    if claim is not None and name in (claim.id, claim.name):
+    if claim is not None:
         return _claim(claim)
     if "/" in name:
         return _case(case.find([name])[0])
@@ -39,7 +39,7 @@ def explanation(name: str) -> Document:
 
 
 def _claim(claim: Claim) -> Document:
-    judged = [known.id for known in case.all_cases() if claim.id in known.claims]
+    judged = [known.id for known in case.all_cases() if claim.name in known.claims]
     fields = {
         "promised": claim.promised,
         "vantages": list(claim.vantages),
@@ -55,7 +55,7 @@ def _case(found: Case) -> Document:
         "gated": found.scenario["gated"],
         "trigger": found.scenario["trigger"],
         "steps": found.scenario["steps"],
-        "claims": [f"{CLAIMS[claim].name}: {CLAIMS[claim].sentence}" for claim in found.claims],
+        "claims": [f"{claim}: {CLAIMS[claim].sentence}" for claim in found.claims],
         "digest": found.digest,
     }
     return _document("case", found.id, found.question, fields)

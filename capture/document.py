@@ -23,6 +23,8 @@ Document = Mapping[str, Any]
 
 _SHOWN = 80
 
+_DEEPEST = 100
+
 
 def canonical(value: object) -> bytes:
     """Return the published bytes of a JSON value; a float is a `TypeError`, since its text is not the same everywhere."""
@@ -47,28 +49,33 @@ def read(path: Path) -> bytes:
     """Return the bytes of a file; a missing one is refused, an unreadable one is a storage failure."""
     try:
         return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise InputRefused(
-            f"{path}: there is no such file.", "Check the name; `dispatch-audit list` shows what there is."
-        ) from None
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        # A ValueError is a NUL in the name, which no file has.
+        raise InputRefused(f"{path}: there is no such file.", "Check the name, or put the file there.") from None
     except OSError as error:
         raise StorageFailed(f"{path}: cannot be read ({error.strerror}).", "Check its permissions and the disk.") from None
 
 
 def parse_json(data: bytes, where: str) -> Any:
-    """Return the value of JSON bytes; `where` names them in the refusal. A key given twice is refused."""
+    """Return the value of JSON bytes; `where` names them in the refusal. A key given twice and a float are refused."""
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant)
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputRefused(f"{where}: not JSON: {error}.", "Restore the file from where you got it.") from None
+        value = json.loads(
+            data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_refuse_number, parse_constant=_refuse_number
+        )
+        _refuse_depth(value)
+    except (ValueError, RecursionError) as error:
+        raise InputRefused(f"{where}: not JSON: {_said(error)}.", "Restore the file from where you got it.") from None
+    return value
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the table of a TOML file."""
     try:
-        return tomllib.loads(read(path).decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputRefused(f"{path}: not TOML: {error}.", "Correct the file at the place named.") from None
+        value = tomllib.loads(read(path).decode("utf-8"))
+        _refuse_depth(value)
+    except (ValueError, RecursionError) as error:
+        raise InputRefused(f"{path}: not TOML: {_said(error)}.", "Correct the file, or restore it from where you got it.") from None
+    return value
 
 
 @cache
@@ -132,8 +139,21 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
+def _refuse_number(text: str) -> None:
+    raise ValueError(f"the number {text[:_SHOWN]} is not an integer")
+
+
+def _refuse_depth(value: object) -> None:
+    layer = [value]
+    for _ in range(_DEEPEST):
+        layer = [part for found in layer for part in _parts(found)]
+    if layer:
+        raise RecursionError
+
+
+def _said(error: ValueError | RecursionError) -> str:
+    # Python's own sentence about depth speaks of its stack.
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
 
 
 @cache

@@ -3,6 +3,7 @@
 A lock is compiled for every platform and every Python from 3.11, as of a full UTC time, so that it is the same whoever makes it.
 """
 
+import re
 import shutil
 import tarfile
 import tempfile
@@ -31,12 +32,25 @@ MODULE = "tests/unit_tests/agents/middleware/implementations/test_human_in_the_l
 
 TEST_PACKAGES = ("blockbuster", "langchain-tests", "pytest", "pytest-asyncio", "pytest-mock", "setuptools", "syrupy")
 
+_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
 BUILT = ("forbiddenfruit",)
 """Packages of the tests' lock that have no wheel: built from source, with a build environment that is hashed too."""
 
 
 def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[str, str] | None, python: Interpreter) -> Path:
     """Make the pin `name` among the shipped ones and return its folder; without `tests` it has no upstream tests."""
+    pin.refuse_name(name, "pin add")
+    if not _NAME.fullmatch(name):
+        raise InputRefused(f"pin add: {name!a} is no name for a pin.", "Use lower-case letters, digits, dots and hyphens.")
+    if as_of is not None and not _TIME.fullmatch(as_of):
+        raise InputRefused(f"pin add: --as-of {as_of!a} is not a full UTC time.", "Write it as 2026-10-23T23:59:59Z.")
+    for unknown in sorted(set(tests or {}) - set(TEST_PACKAGES)):
+        raise InputRefused(
+            f"pin add: --upstream {unknown!a} is not among the upstream tests' packages.",
+            f"Those are {', '.join(TEST_PACKAGES)}.",
+        )
     target = library.pins_folder() / name
     if target.exists():
         raise InputRefused(f"pin {name}: {target} is there already.", "A pin never changes; choose another name.")
@@ -54,8 +68,15 @@ def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[
 def _draft(draft: Path, wanted: Mapping[str, str], time: str, tests: Mapping[str, str] | None, python: Interpreter) -> None:
     lock = _compile(draft / "requirements.txt", [f"{name}=={version}" for name, version in wanted.items()], time)
     versions = pin.locked_versions(document.read(lock.path).decode())
+    for name in PACKAGES:
+        if name not in versions:
+            raise InputRefused(
+                f"pin add: the lock has no {name}.", "Only langchain from 1.0.0 on has the middleware that is audited."
+            )
     packages = {name: versions[name] for name in PACKAGES}
-    artifacts = [artifact for name, version in packages.items() for artifact in registry.release(name, version).artifacts]
+    hashes = document.read(lock.path).decode()
+    found = [artifact for name, version in packages.items() for artifact in registry.release(name, version).artifacts]
+    artifacts = [artifact for artifact in found if artifact.sha256 in hashes]
     files = _digests(lock, packages, python, draft.parent)
     text = _toml(wanted, time, packages, files, lock, artifacts)
     if tests is not None:

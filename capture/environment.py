@@ -10,7 +10,7 @@ from typing import Any
 
 from capture import cache, document, installer
 from capture.errors import InputRefused
-from capture.interpreter import Interpreter
+from capture.interpreter import Interpreter, plain
 from capture.pin import Lock, Pin
 
 __all__ = ["Environment", "differences", "ensure", "refuse_python"]
@@ -46,7 +46,7 @@ def ensure(lock: Lock, python: Interpreter) -> Environment:
 
 def refuse_python(pin: Pin, python: Interpreter) -> None:
     """Refuse a Python that the pin does not allow."""
-    if not pin.python.contains(python.version, prereleases=True):
+    if not pin.python.contains(plain(python.version), prereleases=True):
         raise InputRefused(
             f"pin {pin.name}: key python: Python {python.version} is not allowed, only {pin.python}.",
             "Name another with --python PATH.",

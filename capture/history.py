@@ -83,7 +83,7 @@ def from_journal(case: str, plan: Mapping[str, Any], lines: bytes, *, smoke: boo
     """Make the history of the case `case` with the scenario `plan` from its journal; refuse lines that cannot be one."""
     where = f"journal of {case}"
     entries = [_checked(line, f"{where}, line {number}") for number, line in enumerate(lines.splitlines(), start=1)]
-    _refuse_disorder(entries, len(plan["steps"]), where)
+    _refuse_disorder(entries, plan["steps"], where)
     return CaseHistory(case, plan, tuple(_ordered(entries)), smoke)
 
 
@@ -155,25 +155,28 @@ def _until_end(head: Entry, rest: Iterator[Entry], where: str) -> Iterator[Entry
 def _case(head: Entry, entries: list[Entry], where: str) -> CaseHistory:
     place = f"{where}, case {head['case']}"
     case = CaseHistory(head["case"], head["scenario"], tuple(entries), head["smoke"])
-    scenario.check(case.scenario, place)
+    scenario.check(case.scenario, place, smoke=case.smoke)
     if case.digest != head["digest"]:
         raise InputRefused(f"{place}: the scenario's SHA-256 is {case.digest}, not {head['digest']}.", _RESTORE)
-    _refuse_disorder(entries, len(case.scenario["steps"]), place)
+    _refuse_disorder(entries, case.scenario["steps"], place)
     return case
 
 
-def _refuse_disorder(entries: list[Entry], last: int, where: str) -> None:
-    """Refuse what no run can leave behind: a foreign kind of entry, a step not planned, or one that starts or ends twice."""
+def _refuse_disorder(entries: list[Entry], planned: list[Mapping[str, Any]], where: str) -> None:
+    """Refuse what no run can leave behind: a foreign kind of entry, a step not planned or not started, or one twice."""
+    deeds = dict(enumerate(["build", *(step["do"] for step in planned)]))
+    started = {entry["step"]: entry["do"] for entry in entries if entry["kind"] == "step"}
     seen: set[tuple[str, int]] = set()
     for entry in entries:
         kind = _kind(entry)
         if kind not in _RANKS:
             raise InputRefused(f"{where}: an entry of kind {kind} stands inside a case.", _RESTORE)
-        if entry["step"] > last:
-            raise InputRefused(f"{where}: the case has {last} steps, but an entry is of step {entry['step']}.", _RESTORE)
-        if kind in ("step", "outcome") and (kind, entry["step"]) in seen:
-            raise InputRefused(f"{where}: step {entry['step']} has two entries of kind {kind}.", _RESTORE)
-        seen.add((kind, entry["step"]))
+        step = entry["step"]
+        if step not in started or deeds.get(step) != started[step]:
+            raise InputRefused(f"{where}: the case has {len(planned)} steps, and step {step} is not one that it started.", _RESTORE)
+        if kind in ("step", "outcome") and (kind, step) in seen:
+            raise InputRefused(f"{where}: step {step} has two entries of kind {kind}.", _RESTORE)
+        seen.add((kind, step))
 
 
 def _kind(entry: Entry) -> str:

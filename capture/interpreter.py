@@ -7,11 +7,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import Version
+
 from capture import installer
 from capture.document import digest
 from capture.errors import EnvironmentFailed, InputRefused
 
-__all__ = ["Interpreter", "find"]
+__all__ = ["Interpreter", "find", "plain"]
 
 _ASK = """
 import json, platform, sys
@@ -35,6 +37,11 @@ class Interpreter:
         return digest(f"{self.implementation}\n{self.version}\n{self.prefix}\n{self.machine}".encode())
 
 
+def plain(version: str) -> str:
+    """Return a Python's version as package versions are written: one built from a checkout says `3.14.0a1+`."""
+    return version.removesuffix("+")
+
+
 def find(asked: str | None) -> Interpreter:
     """Return the Python that was asked for: a path, or a version that uv finds; without one, the Python that runs this."""
     if asked is None:
@@ -45,8 +52,9 @@ def find(asked: str | None) -> Interpreter:
             sys.base_prefix,
             platform.machine(),
         )
+    # Absolute, since a relative path loses its "./" and the name alone would be looked for on PATH.
     path = Path(asked) if "/" in asked else _by_version(asked)
-    return _ask(path, asked)
+    return _ask(path.absolute(), asked)
 
 
 def _by_version(asked: str) -> Path:
@@ -64,7 +72,8 @@ _HINT = "Name an interpreter by its path; none is ever downloaded."
 def _ask(path: Path, asked: str) -> Interpreter:
     try:
         done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, check=True, timeout=60)
-        implementation, version, prefix, machine = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+        implementation, version, prefix, machine = map(str, json.loads(done.stdout))
+        Version(plain(version))
+    except (OSError, subprocess.SubprocessError, TypeError, ValueError):
         raise InputRefused(f"--python {asked!a}: {str(path)!a} does not answer as a Python does.", _HINT) from None
-    return Interpreter(path.absolute(), implementation, version, prefix, machine)
+    return Interpreter(path, implementation, version, prefix, machine)

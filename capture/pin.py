@@ -1,5 +1,6 @@
 """A pin: one revision under audit, as exact packages, a hash lock, and the digests of the files that decide."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from packaging.utils import canonicalize_name
 from capture import document, library
 from capture.errors import InputRefused
 
-__all__ = ["Artifact", "Lock", "Pin", "Upstream", "all_names", "find", "find_all", "load", "locked_versions"]
+__all__ = ["Artifact", "Lock", "Pin", "Upstream", "all_names", "find", "find_all", "load", "locked_versions", "refuse_name"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 
 
 @dataclass(frozen=True)
@@ -95,11 +98,13 @@ def load(folder: Path) -> Pin:
     path = folder / "pin.toml"
     data = document.read_toml(path)
     document.check(data, "pin", str(path))
+    name = folder.resolve().name
+    refuse_name(name, str(path))
     lock = _lock(folder, data["lock"])
     for complaint in _complaints(data, document.read(lock.path).decode("utf-8", "replace")):
         raise InputRefused(f"{path}: {complaint}.", _CORRECT)
     return Pin(
-        name=folder.resolve().name,
+        name=name,
         title=data["title"],
         python=SpecifierSet(data["python"]),
         packages=data["packages"],
@@ -110,14 +115,22 @@ def load(folder: Path) -> Pin:
     )
 
 
+def refuse_name(name: str, where: str) -> None:
+    """Refuse a name that histories and results could not carry; a pin's name is that of its folder."""
+    if not _NAME.fullmatch(name):
+        raise InputRefused(
+            f"{where}: {name!a} is no name for a pin.", "Use lower-case letters, digits, dots, hyphens, underscores and plus signs."
+        )
+
+
 _CORRECT = "Correct pin.toml, or restore it from where you got it."
 
 
 def _lock(folder: Path, data: Mapping[str, Any], build: tuple[str, ...] = ()) -> Lock:
     path = folder / data["file"]
+    found = document.digest(document.read(path))
     if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
         raise InputRefused(f"{path}: a link out of the pin's folder.", "Put the lock itself there.")
-    found = document.digest(document.read(path))
     if found != data["sha256"]:
         raise InputRefused(
             f"{path}: the lock's SHA-256 is {found}, but pin.toml says {data['sha256']}.",
@@ -141,7 +154,7 @@ def locked_versions(lock: str) -> Mapping[str, str]:
     for line in lock.splitlines():
         name, is_pinned, rest = line.partition("==")
         if is_pinned and not line.startswith((" ", "#")):
-            found[canonicalize_name(name.strip())] = rest.split()[0]
+            found[canonicalize_name(name.strip())] = rest.partition(" ")[0]
     return found
 
 

@@ -1,12 +1,13 @@
 """Publication: a new revision of a record. What is published is never changed afterwards; what changes is the next revision."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from capture import cache, document
 from capture.case import Case
-from capture.claims import CLAIMS
+from capture.errors import InputRefused
 from capture.record import FILES, Record
 from capture.render import page
 from capture.reproduction import Measured
@@ -16,23 +17,43 @@ __all__ = ["publish"]
 
 def publish(record: Record, measured: Measured, cases: Sequence[Case]) -> Path:
     """Write the next revision beside the others, enter it in record.toml, and return its folder."""
+    for complaint in _unfit(record, measured):
+        raise InputRefused(
+            f"record {record.name}: {complaint}.", "Nothing was published; a revision shows the subject, not the machine."
+        )
     name = f"r{max((int(known[1:]) for known in record.revisions), default=0) + 1}"
     folder = record.folder / name
-    files = {FILES[key]: data for key, data in measured.files.items()}
-    files["README.md"] = page.revision(
-        measured.results, document.parse_json(measured.files["upstream"], "upstream.json"), name
-    ).encode()
+    files = _files(measured, name)
     with cache.storage(folder):
+        # A folder that record.toml does not name was left by a publication that did not come to its end.
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
     for file, data in files.items():
         document.write(folder / file, data)
-    document.write(
-        folder / "SHA256SUMS",
-        "".join(f"{document.digest(data)}  {file}\n" for file, data in sorted(files.items())).encode(),
-    )
     path = record.folder / "record.toml"
     document.write(path, document.read(path) + "".join(_entry(name, measured.files, cases)).encode())
     return folder
+
+
+def _unfit(record: Record, measured: Measured) -> Iterator[str]:
+    """Yield what is wrong with the measurement itself; a FAIL or a feature that a release lacks is worth publishing."""
+    pin = measured.results["pins"][0]
+    if pin["smoke"] != "PASS":
+        yield "the smoke test did not come out right"
+    for case in pin["cases"]:
+        if case["reason"] in ("error", "timeout", "smoke", "environment"):
+            yield f"case {case['case']} is UNKNOWN ({case['reason']})"
+    counts = document.parse_json(measured.files["upstream"], "upstream.json")
+    if any(counts[key] != wanted for key, wanted in record.data["upstream"].items()):
+        yield "the upstream tests did not come out as the record says"
+
+
+def _files(measured: Measured, name: str) -> Mapping[str, bytes]:
+    files = {FILES[key]: data for key, data in measured.files.items()}
+    counts = document.parse_json(measured.files["upstream"], "upstream.json")
+    files["README.md"] = page.revision(measured.results, counts, name).encode()
+    sums = "".join(f"{document.digest(data)}  {file}\n" for file, data in sorted(files.items()))
+    return {**files, "SHA256SUMS": sums.encode()}
 
 
 def _entry(name: str, files: Mapping[str, bytes], cases: Sequence[Case]) -> Iterable[str]:
@@ -40,7 +61,7 @@ def _entry(name: str, files: Mapping[str, bytes], cases: Sequence[Case]) -> Iter
     for key in FILES:
         yield f'{key} = "{document.digest(files[key])}"\n'
     for case in cases:
-        claims = _strings(CLAIMS[claim].name for claim in case.claims)
+        claims = _strings(case.claims)
         yield f'\n[[revisions.{name}.cases]]\ncase = "{case.id}"\ndigest = "{case.digest}"\nclaims = {claims}\n'
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture import case, document, library
+from capture import case, document, library, scenario
 from capture.case import Case
 from capture.claims import CLAIMS
 from capture.errors import InputRefused
 
-__all__ = ["FILES", "Record", "Revision", "all_names", "claim_id", "find", "load"]
+__all__ = ["FILES", "Record", "Revision", "all_names", "find", "load"]
 
 FILES = {"results": "results.json", "upstream": "upstream.json", "history": "history.jsonl"}
 """The files of a revision, by the key that record.toml has for the digest of each."""
@@ -29,14 +29,9 @@ class Revision:
         """Return the path of a published file."""
         return self.folder / FILES[key]
 
-    def claims(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the claims of each case, as ids; a claim whose version is not the one recorded is refused."""
-        return {entry["case"]: tuple(claim_id(name, str(self.folder)) for name in entry["claims"]) for entry in self.cases}
-
     def suite(self) -> list[Case]:
-        """Return the cases of this revision; a case that is no longer the one that was published is refused."""
-        claims = self.claims()
-        return [Case(found.id, found.scenario, claims[found.id]) for found in map(self._case, self.cases)]
+        """Return the cases of this revision with the claims of then; one that is no longer as published is refused."""
+        return [self._case(entry) for entry in self.cases]
 
     def _case(self, entry: Mapping[str, Any]) -> Case:
         found = case.find([entry["case"]])[0]
@@ -45,7 +40,9 @@ class Revision:
                 f"{self.folder}: case {found.id} has the SHA-256 {found.digest}, but the revision was made with {entry['digest']}.",
                 "A published case never changes; give the changed one another id.",
             )
-        return found
+        for complaint in scenario.unknown("claims", entry["claims"], CLAIMS, "a claim of this version of dispatch-audit"):
+            raise InputRefused(f"{self.folder}: case {found.id}: {complaint}.", "Use the version that published it.")
+        return Case(found.id, found.scenario, tuple(entry["claims"]))
 
 
 @dataclass(frozen=True)
@@ -100,14 +97,3 @@ def _revision(name: str, folder: Path, entry: Mapping[str, Any], path: Path) -> 
     for twice in sorted({name for name in named if named.count(name) > 1}):
         raise InputRefused(f"{path}: key revisions.{name}.cases: {twice} stands twice.", "Correct record.toml.")
     return Revision(name, folder, {key: entry[key] for key in FILES}, tuple(entry["cases"]))
-
-
-def claim_id(name: str, where: str) -> str:
-    """Return the id of a claim that was recorded with its version; if this version judges otherwise, refuse."""
-    claim = CLAIMS.get(name.partition("@")[0])
-    if claim is None or claim.name != name:
-        known = claim.name if claim else "none of that id"
-        raise InputRefused(
-            f"{where}: judged by {name}, this version has {known}.", "Use the version of dispatch-audit that made it."
-        )
-    return claim.id

@@ -6,10 +6,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from capture import document
+from capture import cache, document
 from capture.case import Case
 from capture.environment import Environment
-from capture.errors import InputRefused, ProbeFailed, StorageFailed
+from capture.errors import InputRefused, ProbeFailed
 from capture.history import CaseHistory, Entry, from_journal
 from capture.session import Session
 
@@ -24,7 +24,7 @@ class Recorder:
     def __init__(self, environment: Environment, folder: Path, seconds: float, program: Sequence[str | Path] | None = None) -> None:
         """Start a probe (or another `program`) at once: its import runs while the orchestrator does other things."""
         self._environment = environment
-        self._folder = folder
+        self._folder = folder.absolute()  # the probe works in a folder of its own
         self._seconds = seconds
         self._program = program
         self._session: Session | None = self._start()
@@ -48,6 +48,7 @@ class Recorder:
     def record(self, case: Case, *, smoke: bool = False) -> CaseHistory:
         """Run a case and return its history; a probe that fails leaves a fault in it."""
         journal = self._folder / f"{case.id.replace('/', '.')}.jsonl"
+        _begin(journal)
         for step in range(len(case.scenario["steps"]) + 1):
             _append(journal, {"kind": "step", "step": step, "do": _deed(case, step)})
             if not self._survives(case, journal, step):
@@ -64,13 +65,10 @@ class Recorder:
             return False
 
     def _take(self, case: Case, journal: Path, step: int) -> bool:
-        if step == 0:
-            answer = self._living().ask("open", self._seconds, journal=str(journal), case=dict(case.scenario))
-            return bool(answer["status"] == "done")
-        self._living().ask("step", self._seconds, step=step)
-        if step == len(case.scenario["steps"]):
-            self._living().ask("close", self._seconds)
-        return True
+        if step:
+            return bool(self._living().ask("step", self._seconds, step=step)["status"] == "done")
+        answer = self._living().ask("open", self._seconds, journal=str(journal), case=dict(case.scenario))
+        return bool(answer["status"] == "done")
 
     def _living(self) -> Session:
         if self._session is None:
@@ -91,18 +89,20 @@ def _deed(case: Case, step: int) -> str:
     return str(case.scenario["steps"][step - 1]["do"]) if step else "build"
 
 
+def _begin(journal: Path) -> None:
+    """Forget the journal of an earlier run into the same folder."""
+    with cache.storage(journal):
+        journal.unlink(missing_ok=True)
+
+
 def _append(journal: Path, entry: Entry) -> None:
     """Append one line with one write, as the probe does; both write to the same file."""
-    try:
+    with cache.storage(journal):
         file = os.open(journal, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
         try:
             os.write(file, document.line(entry))
         finally:
             os.close(file)
-    except OSError as error:
-        raise StorageFailed(
-            f"{journal}: cannot be written ({error.strerror}).", "Check its permissions and the free space."
-        ) from None
 
 
 def _history(case: Case, journal: Path, *, smoke: bool) -> CaseHistory:

@@ -67,7 +67,6 @@ def _download(artifact: Artifact, path: Path) -> None:
 @contextmanager
 def _asked(name: str) -> Iterator["PyPISimple"]:
     """Give a client, and turn the ways in which a registry does not answer into one error."""
-    import requests
     from pypi_simple import NoSuchProjectError, PyPISimple
 
     address = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
@@ -76,7 +75,7 @@ def _asked(name: str) -> Iterator["PyPISimple"]:
             yield client
     except NoSuchProjectError:
         raise EnvironmentFailed(f"{name}: the registry has no such project.", "Check the name.") from None
-    except requests.RequestException as error:
+    except OSError as error:  # what requests raises is one
         raise EnvironmentFailed(
             f"{name}: the registry did not answer ({type(error).__name__}).", "Check the network, then run it again."
         ) from None

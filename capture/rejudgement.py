@@ -6,7 +6,8 @@ from pathlib import Path
 from capture import case, document, history, results
 from capture.compare import first_difference
 from capture.document import Document
-from capture.record import Record, Revision, claim_id
+from capture.errors import InputRefused
+from capture.record import Record, Revision
 from capture.reproduction import Check, document_of
 
 __all__ = ["of_revision", "of_run"]
@@ -17,8 +18,9 @@ Claims = Mapping[str, Iterable[str]]
 def of_revision(record: Record, revision: Revision, claims: str) -> Document:
     """Judge the history of a published revision again and compare the bytes of its results."""
     saved = document.read(revision.file("results"))
-    pin = results.read(saved, str(revision.file("results")))["pins"][0]["pin"]
-    return _judged(saved, {pin: revision.file("history")}, str(revision.file("results")), claims, record.name, revision.name)
+    pins = results.read(saved, str(revision.file("results")))["pins"]
+    histories = {pin["pin"]: revision.file("history") for pin in pins}
+    return _judged(saved, histories, str(revision.file("results")), claims, record.name, revision.name)
 
 
 def of_run(folder: Path, claims: str) -> Document:
@@ -33,7 +35,7 @@ def _judged(
     saved: bytes, histories: Mapping[str, Path], where: str, claims: str, record: str | None, revision: str | None
 ) -> Document:
     before = results.read(saved, where)
-    pins = [_pin(pin, histories[pin["pin"]], where, claims) for pin in before["pins"]]
+    pins = [_pin(pin, histories[pin["pin"]], claims) for pin in before["pins"]]
     after = results.build(pins, before["record"])
     difference = first_difference(saved, document.canonical(after))
     evidence = [
@@ -44,16 +46,19 @@ def _judged(
     return document_of("rejudge", record, revision, [*evidence, verdicts], after)
 
 
-def _pin(pin: Document, path: Path, where: str, claims: str) -> Document:
+def _pin(pin: Document, path: Path, claims: str) -> Document:
     if pin["history"] is None:
         return pin
     data = document.read(path)
     found = history.read(data, str(path))
-    return results.pin_results(found, data, _recorded(pin, where) if claims == "recorded" else _suite(found))
+    return results.pin_results(found, data, _recorded(pin, found, str(path)) if claims == "recorded" else _suite(found))
 
 
-def _recorded(pin: Document, where: str) -> Claims:
-    return {found["case"]: [claim_id(claim["claim"], where) for claim in found["claims"]] for found in pin["cases"]}
+def _recorded(pin: Document, found: history.History, where: str) -> Claims:
+    claims = {entry["case"]: [claim["claim"] for claim in entry["claims"]] for entry in pin["cases"]}
+    for name in sorted({entry.case for entry in found.cases} - set(claims)):
+        raise InputRefused(f"{where}: case {name} is not in the results.", "Restore the file from where you got it.")
+    return claims
 
 
 def _suite(found: history.History) -> Claims:

@@ -41,18 +41,18 @@ class Measured:
 def measure(
     record: Record, cases: Sequence[Case], python: Interpreter, asked: str | None, folder: Path, *, with_upstream: bool
 ) -> Measured:
-    """Run a record's cases at its pin, and its upstream tests beside them; everything measured is saved in `folder`."""
+    """Run a record's cases at its pin, and its upstream tests beside them; what is measured is saved in `folder`, as a run's."""
     pin = find_pin(record.data["pin"])
     started = datetime.now(UTC)
     with ThreadPoolExecutor(max_workers=1) as executor:
         tests = executor.submit(upstream.rerun, pin, python) if with_upstream else None
-        row = runs.record_pin(pin, cases, python, folder, record.data.get("timeout-seconds", runs.STEP_SECONDS))
+        row = runs.record_pin(pin, cases, python, folder / pin.name, record.data.get("timeout-seconds", runs.STEP_SECONDS))
         found = results.build([row.results], record.name)
         files = {"results": document.canonical(found), "history": row.history or b""}
         if tests:
             files["upstream"] = document.canonical(tests.result())
-    for key, data in files.items():
-        document.write(folder / FILES[key], data)
+    for key in files.keys() - {"history"}:
+        document.write(folder / FILES[key], files[key])
     document.write(folder / "run.json", document.canonical(runs.about(started, asked, python, {pin.name: row.machine})))
     return Measured(found, files)
 
@@ -68,6 +68,7 @@ def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[
         pin["smoke"] == "PASS",
         "one true and one planted answer came out right" if pin["smoke"] == "PASS" else "the probe cannot be believed",
     )
+    yield Check("network, before any case", not pin["blocked"], "nothing was tried" if not pin["blocked"] else "an import tried it")
     yield _upstream_check(record, measured)
     for key, name in FILES.items():
         yield _bytes_check(name, revision.file(key), measured.files.get(key))

@@ -9,11 +9,14 @@ from capture.errors import InputRefused
 __all__ = ["check", "unknown"]
 
 
-def check(scenario: Mapping[str, Any], where: str) -> None:
-    """Refuse a scenario, with the key, if it does not fit the schema or if anything in it cannot be meant."""
+def check(scenario: Mapping[str, Any], where: str, *, smoke: bool = False) -> None:
+    """Refuse a scenario, with the key, if it does not fit the schema or if anything in it cannot be meant.
+
+    Only the smoke test may plant a fault in the recording.
+    """
     # A case file has one key more, its claims; any claim will do to fit the schema of both.
     document.check({**scenario, "claims": ["core/any"]}, "case", where)
-    for complaint in _complaints(scenario):
+    for complaint in _complaints(scenario, smoke=smoke):
         raise InputRefused(f"{where}: {complaint}.", "Correct the case.")
 
 
@@ -24,9 +27,11 @@ def unknown(key: str, names: Iterable[str], known: Iterable[str], what: str) -> 
             yield f"key {key}: {name!r} is not {what}"
 
 
-def _complaints(scenario: Mapping[str, Any]) -> Iterator[str]:
+def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     tools = [tool["name"] for tool in scenario["subject"]["tools"]]
     calls = [call["id"] for turn in scenario["script"] for call in turn.get("calls", [])]
+    if not smoke and any("plant" in tool for tool in scenario["subject"]["tools"]):
+        yield "key subject.tools: only the smoke test may plant a fault"
     yield from _twice("subject.tools", tools)
     yield from _twice("script.calls", calls)
     yield from unknown("gated", scenario["gated"], tools, "a tool of the subject")

@@ -12,7 +12,7 @@ __all__ = ["CLAIMS", "EXPECTED", "holds"]
 
 EXPECTED = {"smoke/planted": FAIL, "smoke/ungated": PASS}
 
-CLAIMS = ("core/ungated-dispatch",)
+CLAIMS = ("core/ungated-dispatch@1",)
 
 
 def holds(histories: Iterable[CaseHistory]) -> bool:

@@ -52,7 +52,7 @@ class CaseVerdict:
 
 
 def judge(history: CaseHistory, claims: Iterable[str]) -> CaseVerdict:
-    """Judge a history by the claims with these ids."""
+    """Judge a history by the claims with these names, such as `core/no-refused-dispatch@1`."""
     triggered = _trigger(history)
     judged = tuple(judge_claim(history, _claim(name)) for name in claims)
     reason, detail = _obstacle(history)

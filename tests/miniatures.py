@@ -455,10 +455,6 @@ class Server:
         self.subject.take(request["step"])
         return {"status": "done"}
 
-    def close(self, _: dict[str, Any]) -> dict[str, Any]:
-        """End a case."""
-        return {"status": "done"}
-
 
 def main(fault: str, probe: str) -> None:
     """Answer commands on standard input until it ends."""

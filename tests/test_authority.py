@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from capture.authority import MOST_RULINGS, Class, TooManyRulings, rulings, same
-from capture.claims import CLAIMS
+from capture.claims import current
 from capture.history import CaseHistory
 from capture.verdict import FAIL, PASS, UNKNOWN, judge_claim
 
@@ -78,7 +78,7 @@ def classes(found: CaseHistory) -> list[str]:
 
 def verdict(found: CaseHistory, claim: str) -> tuple[str, str | None]:
     """Return the verdict of a core claim and its reason."""
-    judged = judge_claim(found, CLAIMS[f"core/{claim}"])
+    judged = judge_claim(found, current()[f"core/{claim}"])
     return judged.verdict, judged.reason
 
 

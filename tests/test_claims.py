@@ -2,7 +2,7 @@
 
 import pytest
 
-from capture.claims import CLAIMS
+from capture.claims import current
 from capture.verdict import FAIL, PASS, judge, judge_claim
 from tests.miniatures import SUBJECTS
 from tests.subjects import UNGATED, recorded, suite
@@ -14,9 +14,9 @@ FAULTS = {
     ("runs-refused", REJECT): {"core/no-refused-dispatch"},
     ("runs-twice", APPROVE): {"core/no-repeated-dispatch"},
     ("runs-twice", EDIT): {"core/no-repeated-dispatch"},
-    ("runs-original", EDIT): {"core/no-altered-dispatch", "core/authorised-dispatch"},
-    ("swaps-arguments", APPROVE): {"core/no-altered-dispatch", "core/authorised-dispatch"},
-    ("swaps-arguments", EDIT): {"core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("runs-original", EDIT): {"core/no-altered-dispatch"},
+    ("swaps-arguments", APPROVE): {"core/no-altered-dispatch"},
+    ("swaps-arguments", EDIT): {"core/no-altered-dispatch"},
     ("swaps-arguments", UNGATED): {"core/ungated-dispatch"},
     ("loses-call", APPROVE): {"core/authorised-dispatch"},
     ("loses-call", EDIT): {"core/authorised-dispatch"},
@@ -35,7 +35,7 @@ FAULTS = {
     ("forgets-edit", EDIT): {"checkpoint/edits-stored"},
     ("passes-tools", REJECT): {"checkpoint/rejected-skips-tools"},
     ("leaks-key", APPROVE): {"output/private-key-absent"},
-    ("shows-other", APPROVE): {"review/proposal-shown", "core/no-altered-dispatch", "core/authorised-dispatch"},
+    ("shows-other", APPROVE): {"review/proposal-shown", "core/no-altered-dispatch"},
     ("opens-socket", APPROVE): {"network/none-tried"},
 }
 
@@ -55,14 +55,14 @@ def test_a_correct_subject_passes(case: str) -> None:
     assert (verdict.verdict, [judged for judged in verdict.claims if judged.verdict == FAIL]) == (PASS, [])
 
 
-@pytest.mark.parametrize("claim", sorted(CLAIMS))
+@pytest.mark.parametrize("claim", sorted(current()))
 def test_every_claim_can_fail_and_can_pass(claim: str) -> None:
     """Each claim FAILs on at least one miniature, naming its fault, and PASSes on one, having examined something."""
     failing = [key for key, claims in FAULTS.items() if claim in claims]
-    found = [judge_claim(recorded(*key), CLAIMS[claim]) for key in failing]
+    found = [judge_claim(recorded(*key), current()[claim]) for key in failing]
     assert found
     assert all(judged.verdict == FAIL and judged.faults and judged.examined for judged in found)
-    passing = [judge_claim(recorded("correct", case), CLAIMS[claim]) for case in (APPROVE, EDIT, OFF, REJECT, UNGATED)]
+    passing = [judge_claim(recorded("correct", case), current()[claim]) for case in (APPROVE, EDIT, OFF, REJECT, UNGATED)]
     assert any(judged.verdict == PASS and judged.examined for judged in passing)
 
 
@@ -72,10 +72,10 @@ def test_every_miniature_is_used() -> None:
     assert set(SUBJECTS) == {fault for fault, _ in FAULTS} | harness
 
 
-@pytest.mark.parametrize("claim", sorted(CLAIMS))
+@pytest.mark.parametrize("claim", sorted(current()))
 def test_a_claim_says_what_it_means(claim: str) -> None:
     """Each claim has a sentence, somebody who promised it, and a docstring that says what it examines."""
-    found = CLAIMS[claim]
+    found = current()[claim]
     assert found.sentence.endswith(".")
     assert found.promised.endswith(".")
     assert (found.find.__doc__ or "").startswith("Examine ")

@@ -63,6 +63,12 @@ def ran(entries: Entries) -> None:
     )
 
 
+def ran_at_build(entries: Entries) -> None:
+    """Let a rejected call have run while the subject was built."""
+    ran(entries)
+    entries[-1]["step"] = 0
+
+
 def ran_before(entries: Entries) -> None:
     """Let the tool have run in the step before the answer."""
     for entry in entries:
@@ -132,11 +138,12 @@ def called_out(entries: Entries) -> None:
 
 
 DOCTORED: list[tuple[Callable[[Entries], None], str, set[str]]] = [
-    (other_argument, APPROVE, {"core/no-altered-dispatch", "core/authorised-dispatch"}),
-    (other_argument, EDIT, {"core/no-altered-dispatch", "core/authorised-dispatch"}),
+    (other_argument, APPROVE, {"core/no-altered-dispatch"}),
+    (other_argument, EDIT, {"core/no-altered-dispatch"}),
     (one_more, EDIT, {"core/no-repeated-dispatch"}),
     (never, EDIT, {"core/authorised-dispatch"}),
     (ran, REJECT, {"core/no-refused-dispatch"}),
+    (ran_at_build, REJECT, {"core/no-undecided-dispatch"}),
     (ran_before, APPROVE, {"core/no-undecided-dispatch", "core/authorised-dispatch"}),
     (rewritten, APPROVE, {"messages/proposal-kept"}),
     (unanswered, APPROVE, {"messages/one-answer"}),
@@ -148,7 +155,7 @@ DOCTORED: list[tuple[Callable[[Entries], None], str, set[str]]] = [
     (early, APPROVE, {"checkpoint/absent-before-review"}),
     (tools_step, REJECT, {"checkpoint/rejected-skips-tools"}),
     (leaked, EDIT, {"output/private-key-absent"}),
-    (shown_other, APPROVE, {"review/proposal-shown", "core/no-altered-dispatch", "core/authorised-dispatch"}),
+    (shown_other, APPROVE, {"review/proposal-shown", "core/no-altered-dispatch"}),
     (called_out, REJECT, {"network/none-tried"}),
 ]
 
@@ -167,11 +174,11 @@ def test_one_value_turns_exactly_its_claims(doctor: Callable[[Entries], None], c
 
 
 def _recorded(case: str) -> list[str]:
-    return list(record.find("i05").revision(None).claims()[case])
+    return next(list(entry["claims"]) for entry in record.find("i05").revision(None).cases if entry["case"] == case)
 
 
 def test_every_claim_of_the_record_is_doctored() -> None:
     """No claim that the record is judged by is left without a value that turns it."""
     recorded = {claim for case in (APPROVE, EDIT, OFF, REJECT) for claim in _recorded(case)}
-    assert recorded == set().union(*(claims for _, _, claims in DOCTORED))
+    assert {claim.partition("@")[0] for claim in recorded} == set().union(*(claims for _, _, claims in DOCTORED))
     assert recorded <= set(CLAIMS)

@@ -7,6 +7,7 @@ import pytest
 
 from capture import library
 from capture.environment import Environment
+from capture.errors import ProbeFailed
 from capture.recorder import Recorder
 from capture.verdict import PASS, UNKNOWN, judge
 from tests.miniatures import ANSWERS
@@ -66,8 +67,9 @@ def test_what_a_probe_prints_is_kept_up_to_a_limit(tmp_path: Path) -> None:
     """What a probe prints goes to its log and not into the answers; a flood is cut at a mebibyte."""
     program = tmp_path / "loud.py"
     program.write_text("import sys\nsys.stderr.write('x' * 3_000_000)\nsys.stderr.flush()\n")
-    Recorder(Environment(Path(sys.prefix)), tmp_path, 2.0, [str(program)]).__exit__(None, None, None)
-    assert (tmp_path / "probe.log").stat().st_size <= 1024 * 1024
+    with Recorder(Environment(Path(sys.prefix)), tmp_path, 2.0, [str(program)]) as recorder, pytest.raises(ProbeFailed):
+        recorder.describe([], [])
+    assert (tmp_path / "probe.log").stat().st_size == 1024 * 1024
 
 
 def _processes() -> list[int]:

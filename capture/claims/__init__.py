@@ -7,9 +7,9 @@ vantages without which it cannot be judged, and who promised what it states, or 
 from importlib import import_module
 from pkgutil import iter_modules
 
-from capture.claims.registry import CLAIMS, Claim, Fault, Finding
+from capture.claims.registry import CLAIMS, Claim, Fault, Finding, current
 
-__all__ = ["CLAIMS", "Claim", "Fault", "Finding"]
+__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "current"]
 
 for _module in sorted(module.name for module in iter_modules(__path__)):
     import_module(f"{__name__}.{_module}")

@@ -106,7 +106,7 @@ def no_repeated_dispatch(history: CaseHistory) -> Finding:
 @claim(
     "core/authorised-dispatch",
     version=1,
-    sentence="What a person approved or edited runs, unless the run ended with an error that answers the call.",
+    sentence="What a person approved or edited runs, unless an error answers the call.",
     promised="langchain, HumanInTheLoopMiddleware: approved and edited calls are executed.",
     vantages=_VANTAGES,
 )
@@ -114,7 +114,10 @@ def authorised_dispatch(history: CaseHistory) -> Finding:
     """Examine every token that was given."""
 
     def find(ruling: Ruling) -> Finding:
-        left = [token for token in ruling.tokens if not token.spent and not _answered_by_error(token.call, history)]
+        # A token whose call ran otherwise is core/no-altered-dispatch's to show: one fault, one place.
+        excused = {ruled.call for ruled in ruling.of(Class.ALTERED)}
+        open_tokens = [token for token in ruling.tokens if not token.spent and token.call not in excused]
+        left = [token for token in open_tokens if not _answered_by_error(token.call, history)]
         if left and history.last_outcome() != "ended":
             return Finding(len(ruling.tokens), unknown="unfinished")
         return Finding(len(ruling.tokens), tuple(_unspent(token) for token in left))

@@ -1,5 +1,6 @@
 """Claims about the conversation: what it keeps of a proposal, and what the model is told about a call."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -125,9 +126,10 @@ def _replaced(history: CaseHistory, call: str | None, decision: Mapping[str, Any
 
 
 def _states(content: object, value: object) -> bool:
-    """Tell whether a content shows a value: as itself if it is text, else as JSON."""
+    """Tell whether a content shows a value, not as a part of a longer word: as itself if it is text, else as JSON."""
     text = value if isinstance(value, str) else line(value).decode().strip()
-    return text in (content if isinstance(content, str) else line(content).decode())
+    shown = content if isinstance(content, str) else line(content).decode()
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", shown) is not None
 
 
 def _visible(message: Mapping[str, Any]) -> object:

@@ -6,7 +6,7 @@ from typing import Any
 
 from capture.history import CaseHistory
 
-__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "claim", "evidence", "numbered"]
+__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "claim", "current", "evidence", "numbered"]
 
 
 @dataclass(frozen=True)
@@ -45,17 +45,24 @@ class Claim:
 
 
 CLAIMS: dict[str, Claim] = {}
+"""Every claim by its name with version. An old version stays, so that what was judged by it can be judged again."""
+
+
+def current() -> dict[str, Claim]:
+    """Return the newest version of each claim, by id."""
+    return {known.id: known for known in sorted(CLAIMS.values(), key=lambda known: known.version)}
 
 
 def claim(
     id: str, *, version: int, sentence: str, promised: str, vantages: tuple[str, ...]
 ) -> Callable[[Callable[[CaseHistory], Finding]], Callable[[CaseHistory], Finding]]:
-    """Enter a function into the table of claims; two claims with one id are a mistake in the code."""
+    """Enter a function into the table of claims; two with one name are a mistake in the code."""
 
     def enter(find: Callable[[CaseHistory], Finding]) -> Callable[[CaseHistory], Finding]:
-        if id in CLAIMS:
-            raise ValueError(f"the claim {id} is defined twice")
-        CLAIMS[id] = Claim(id, version, sentence, promised, vantages, find)
+        made = Claim(id, version, sentence, promised, vantages, find)
+        if made.name in CLAIMS:
+            raise ValueError(f"the claim {made.name} is defined twice")
+        CLAIMS[made.name] = made
         return find
 
     return enter

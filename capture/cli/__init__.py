@@ -34,9 +34,8 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(package_name="dispatch-audit", prog_name="dispatch-audit")
 def commands() -> None:
-    r"""What an AI agent really did after a person approved, edited or refused its tool call.
+    """What an AI agent really did after a person approved, edited or refused its tool call.
 
-    \b
     Exit: 0 fine; 1 a FAIL (run), a difference from what is published
     (reproduce, verify, rejudge); 2 usage; 3 no FAIL but an UNKNOWN;
     4 an input refused, a pin not as pinned; 5 an environment could not

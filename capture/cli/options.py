@@ -18,7 +18,7 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
     """Return the option `--format`: the first of the formats at a terminal, JSON when piped."""
 
     def default() -> str:
-        return formats[0] if sys.stdout.isatty() else "json"
+        return formats[0] if sys.stdout and sys.stdout.isatty() else "json"
 
     shown = f"{formats[0]} at a terminal, json when piped"
     return click.option(

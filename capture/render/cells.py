@@ -87,13 +87,10 @@ def _stored(case: Document) -> str:
     if not present:
         return "no such key in any checkpoint" if checkpoints else "not observed"
     values = [checkpoints[number - 1]["value"] for number in present]
-    constant = all(same(value, values[0]) for value in values) and present == list(range(present[0], len(checkpoints) + 1))
-    span = (
-        f"from checkpoint {present[0]} to the last, {len(checkpoints)}"
-        if constant
-        else f"in checkpoints {', '.join(map(str, present))}"
-    )
-    return f"{_stored_value(values[0], case) if constant else 'changing values'} {span}"
+    whole = present == list(range(present[0], len(checkpoints) + 1))
+    span = f"{present[0]} to {len(checkpoints)}" if whole else ", ".join(map(str, present))
+    constant = all(same(value, values[0]) for value in values)
+    return f"{_stored_value(values[0], case) if constant else 'changing values'} in checkpoints {span} of {len(checkpoints)}"
 
 
 def _stored_value(value: Any, case: Document) -> str:

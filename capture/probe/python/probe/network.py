@@ -35,9 +35,9 @@ def block() -> None:
     sys.addaudithook(_refuse)
 
 
-def watch(journal: Journal | None) -> None:
-    """Record attempts in this journal from now on, or in `before_any_case` if there is none."""
-    _journals[:] = [journal] if journal else []
+def watch(journal: Journal) -> None:
+    """Record attempts in this journal from now on, no longer in `before_any_case`."""
+    _journals[:] = [journal]
 
 
 def _refuse(event: str, args: tuple[Any, ...]) -> None:
@@ -52,7 +52,12 @@ def _refuse(event: str, args: tuple[Any, ...]) -> None:
 
 
 def _target(event: str, args: tuple[Any, ...]) -> str:
-    # Ports are left out: a port that the system chose would differ from run to run.
-    address = args[-1] if event in ("socket.connect", "socket.sendto", "socket.sendmsg") else args[0]
-    host = address[0] if isinstance(address, tuple) and address else address
+    """Return the host; without the port, which would differ from run to run if the system chose it, or a path of the machine."""
+    if event not in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        return _text(args[0])
+    address = args[-1]
+    return _text(address[0]) if isinstance(address, tuple) and address else "a socket of this machine"
+
+
+def _text(host: Any) -> str:
     return host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host)

@@ -43,23 +43,21 @@ class _Server:
         self._subject: Subject | None = None
 
     def describe(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Say what this environment is."""
         return {"status": "done", "environment": describe(request["packages"], request["files"])}
 
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Build the subject of a case; the case before, if any, is closed."""
+        if self._journal is not None:
+            self._journal.close()
         self._journal = Journal(Path(request["journal"]))
         network.watch(self._journal)
         self._subject = Subject(request["case"], self._journal)
         return {"status": self._subject.build()}
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Take a step of the case that is open."""
         if self._subject is None:
             raise RuntimeError("no case is open")
         self._subject.take(request["step"])
-        return {"status": "done"}
-
-    def close(self, _: dict[str, Any]) -> dict[str, Any]:
-        network.watch(None)
-        if self._journal is not None:
-            self._journal.close()
-        self._journal = self._subject = None
         return {"status": "done"}

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios in one run, never a timed test."""

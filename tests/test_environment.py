@@ -1,0 +1,83 @@
+"""Environments: built once, shared, never used half-built; and what a subject in one gets to see of the machine."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from capture import cache, environment, interpreter, pin
+from capture.environment import Environment
+from capture.errors import ProbeFailed
+from capture.recorder import Recorder
+from tests.conftest import Command
+
+PIN = "i05"
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set an empty cache and return its folder."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def built(folder: Path) -> list[str]:
+    """Return the names of what stands among the environments of a cache."""
+    return sorted(path.name for path in (folder / "environments").iterdir())
+
+
+def test_two_runs_at_once_share_one_environment(empty_cache: Path, command: Command) -> None:
+    """Two runs on one empty cache build the environment once and give the same results."""
+    done: list[subprocess.CompletedProcess[str]] = []
+    runs = [threading.Thread(target=lambda: done.append(command("run", "--pin", PIN, "--format", "json"))) for _ in range(2)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert [found.returncode for found in done] == [0, 0], done[0].stderr + done[1].stderr
+    assert done[0].stdout == done[1].stdout
+    assert sum(found.stderr.count("building the environment") for found in done) == 1
+    assert len(built(empty_cache)) == 1
+
+
+@pytest.mark.parametrize("left", ["no marker", "no Python", "building"])
+def test_a_half_built_environment_is_never_used(left: str, empty_cache: Path) -> None:
+    """What an interrupted build left behind is built again, whole."""
+    lock, python = pin.find(PIN).lock, interpreter.find(None)
+    whole = environment.ensure(lock, python)
+    if left == "no marker":
+        (whole.path / "dispatch-audit.json").unlink()
+    elif left == "no Python":
+        whole.python.unlink()
+    else:
+        whole.path.rename(whole.path.with_name(f"{whole.path.name}.building"))
+    again = environment.ensure(lock, python)
+    assert again == whole
+    assert subprocess.run([again.python, "-I", "-c", "import langchain.agents"], check=False).returncode == 0
+    assert built(empty_cache) == [whole.path.name]
+
+
+def test_packages_are_hard_linked(empty_cache: Path) -> None:
+    """An environment's files are links to the installer's cache, so a second one costs next to nothing."""
+    whole = environment.ensure(pin.find(PIN).lock, interpreter.find(None))
+    found = next(whole.path.glob("lib/*/site-packages/langchain/agents/factory.py"))
+    if empty_cache.stat().st_dev != Path.home().stat().st_dev:
+        pytest.skip("the installer's cache is on another file system")
+    assert found.stat().st_nlink > 1
+
+
+def test_no_secret_reaches_the_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program in an environment sees a plain PATH, the time zone and the locale, and no other variable of the user's."""
+    for name in ("OPENAI_API_KEY", "LANGSMITH_API_KEY", "LANGCHAIN_TRACING_V2", "HTTPS_PROXY", "PYTHONPATH", "HOME"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("LC_TIME", "C")
+    program = tmp_path / "show.py"
+    program.write_text("import os, sys\nprint(sorted(os.environ.items()), sys.flags.isolated, file=sys.stderr, flush=True)\n")
+    with Recorder(Environment(Path(sys.prefix)), tmp_path, 5.0, [str(program)]) as recorder, pytest.raises(ProbeFailed):
+        recorder.describe([], [])
+    shown = (tmp_path / "probe.log").read_text()
+    assert "secret" not in shown
+    assert ("'TZ', 'Asia/Tokyo'" in shown, "'LC_TIME', 'C'" in shown, shown.strip().endswith(" 1")) == (True, True, True)
