@@ -72,6 +72,8 @@ def _asked(name: str) -> Iterator["PyPISimple"]:
     address = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
     try:
         with PyPISimple(address) if address else PyPISimple() as client:
+            # uv reads this variable, requests does not: where one reaches the registry, the other should.
+            client.s.verify = os.environ.get("SSL_CERT_FILE", True)
             yield client
     except NoSuchProjectError:
         raise EnvironmentFailed(f"{name}: the registry has no such project.", "Check the name.") from None
