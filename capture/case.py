@@ -4,6 +4,7 @@ A case file says what the subject is, what the model will propose, what the oper
 are judged. Its id is its path: `cases/decisions/edit.toml` is `decisions/edit`.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -91,7 +92,8 @@ def _named(name: str) -> list[Case]:
 
 def _id_of(path: Path) -> str:
     """Return the id of a file: its path in the suite, or elsewhere its own name and its folder's."""
-    place, suite = path.resolve(), library.cases_folder().resolve()
+    # realpath, since Path.resolve raises at a link that leads to itself; reading the file then says so more clearly.
+    place, suite = Path(os.path.realpath(path)), library.cases_folder().resolve()
     inside = place.relative_to(suite) if place.is_relative_to(suite) else Path(place.parent.name) / place.name
     name = inside.with_suffix("").as_posix()
     if not _ID.fullmatch(name) or name.startswith(SMOKE):

@@ -86,13 +86,19 @@ def schema(name: str) -> dict[str, Any]:
     return value
 
 
-def check(value: object, name: str, where: str) -> None:
-    """Refuse a value that does not fit the schema `name`, with the key that is wrong."""
+def check(value: object, name: str, where: str, part: str | None = None) -> None:
+    """Refuse a value that does not fit the schema `name`, with the key that is wrong.
+
+    A `part` names one of the schema's own definitions, for a value that is known to be of that kind.
+    """
     import jsonschema
 
-    error = jsonschema.exceptions.best_match(_validator(name).iter_errors(value))
+    known = part if isinstance(part, str) and part in schema(name).get("$defs", {}) else None
+    error = jsonschema.exceptions.best_match(_validator(name, known).iter_errors(value))
     if error is not None:
-        raise InputRefused(f"{where}: {_complaint(error)}.", f"capture/schemas/{name}.schema.json says what may stand there.")
+        raise InputRefused(
+            f"{where}: {_complaint(error)}.", f"The schema capture/schemas/{name}.schema.json says what may stand there."
+        )
 
 
 def write(path: Path, data: bytes) -> None:
@@ -157,15 +163,16 @@ def _said(error: ValueError | RecursionError) -> str:
 
 
 @cache
-def _validator(name: str) -> Any:
+def _validator(name: str, part: str | None) -> Any:
     import jsonschema
     from referencing import Registry, Resource
 
     def retrieve(uri: str) -> Any:
         return Resource.from_contents(schema(uri.removesuffix(".schema.json")))
 
+    root = {"$ref": f"{name}.schema.json#/$defs/{part}"} if part else schema(name)
     # referencing builds its classes with attrs, whose generated constructor the types do not show.
-    return jsonschema.Draft202012Validator(schema(name), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+    return jsonschema.Draft202012Validator(root, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
 
 
 def _complaint(error: Any) -> str:
@@ -188,7 +195,7 @@ _RULES = {
     "minLength": "must be at least {} characters long",
     "minProperties": "must have at least {} keys",
     "minimum": "must be at least {}",
-    "uniqueItems": "must not name anything twice",
+    "uniqueItems": "must name everything once",
 }
 
 

@@ -1,6 +1,5 @@
 """Environments: built by uv from a hash lock, kept by the digest of lock and Python, and never used half-built."""
 
-import json
 import logging
 import shutil
 from collections.abc import Mapping
@@ -8,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture import cache, document, installer
-from capture.errors import InputRefused
+from capture import cache, document, installer, integrity
+from capture.errors import EnvironmentFailed, InputRefused
 from capture.interpreter import Interpreter, plain
 from capture.pin import Lock, Pin
 
-__all__ = ["Environment", "differences", "ensure", "refuse_python"]
+__all__ = ["Environment", "damage", "differences", "ensure", "is_there", "rebuild", "refuse_python", "sound"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,14 +33,41 @@ class Environment:
 
 def ensure(lock: Lock, python: Interpreter) -> Environment:
     """Return the environment of a lock and a Python, building it if it is not there; two at once build it once."""
-    key = document.digest(f"{lock.digest}\n{python.identity}\n".encode())[:32]
-    found = Environment(cache.root() / "environments" / key)
+    found = _environment(lock, python)
     if _whole(found):
         return found
-    with cache.locked(f"environment-{key}"):
+    with cache.locked(f"environment-{found.path.name}"):
         if not _whole(found):
             _build(found, lock, python)
     return found
+
+
+def damage(environment: Environment) -> str | None:
+    """Return the first thing that is not as it was installed in an environment, or None."""
+    marker = document.parse_json(document.read(environment.path / _MARKER), str(environment.path / _MARKER))
+    return next(integrity.damage(environment.path, marker.get("records", {})), None)
+
+
+def rebuild(lock: Lock, python: Interpreter) -> Environment:
+    """Build an environment again that is not as it was installed."""
+    found = _environment(lock, python)
+    with cache.locked(f"environment-{found.path.name}"):
+        reason = damage(found) if _whole(found) else "it is not whole"
+        if reason:
+            _LOG.info("the environment of %s is damaged: %s", _title(lock), reason)
+            _build(found, lock, python)
+    return found
+
+
+def sound(lock: Lock, python: Interpreter) -> Environment:
+    """Return the environment of a lock and a Python, as it was installed; one that is not is built again."""
+    found = ensure(lock, python)
+    return rebuild(lock, python) if damage(found) else found
+
+
+def is_there(lock: Lock, python: Interpreter) -> bool:
+    """Tell whether the environment of a lock and a Python is built already."""
+    return _whole(_environment(lock, python))
 
 
 def refuse_python(pin: Pin, python: Interpreter) -> None:
@@ -63,6 +89,11 @@ def differences(pin: Pin, seen: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def _environment(lock: Lock, python: Interpreter) -> Environment:
+    key = document.digest(f"{lock.digest}\n{python.identity}\n".encode())[:32]
+    return Environment(cache.root() / "environments" / key)
+
+
 def _whole(environment: Environment) -> bool:
     return (environment.path / _MARKER).is_file() and environment.python.exists()
 
@@ -70,26 +101,31 @@ def _whole(environment: Environment) -> bool:
 def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
     _LOG.info("building the environment of %s with Python %s; it is kept in the cache", _title(lock), python.version)
     place = cache.folder("environments") / f"{environment.path.name}.building"
-    with cache.storage(place):
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.rmtree(environment.path, ignore_errors=True)
+    _discard(place)
     installer.run("venv", "--no-project", "--relocatable", "--python", str(python.path), str(place))
-    installer.run(
-        "pip",
-        "sync",
-        "--require-hashes",
-        "--link-mode",
-        "hardlink",
-        *_sources(lock),
-        "--python",
-        str(place / "bin" / "python"),
-        str(lock.path),
-    )
+    _install(place, lock)
+    if any(integrity.damage(place, integrity.records(place))):
+        # The installer links from its own cache; what is damaged there is had afresh, past it.
+        _install(place, lock, "--no-cache", "--reinstall")
+    for damage in integrity.damage(place, integrity.records(place)):
+        raise EnvironmentFailed(f"the environment of {_title(lock)}: {damage}, right after it was installed.", "Check the disk.")
+    marker = {"lock": lock.digest, "python": python.version, "records": integrity.records(place)}
+    document.write(place / _MARKER, document.canonical(marker))
+    _discard(environment.path)
     with cache.storage(place):
-        (place / _MARKER).write_text(
-            json.dumps({"lock": lock.digest, "python": python.version, "uv": installer.version()}), encoding="utf-8"
-        )
         place.rename(environment.path)
+
+
+def _install(place: Path, lock: Lock, *options: str) -> None:
+    python = str(place / "bin" / "python")
+    sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *options]
+    installer.run(*sync, "--python", python, str(lock.path))
+
+
+def _discard(path: Path) -> None:
+    with cache.storage(path):
+        if path.exists():
+            shutil.rmtree(path)
 
 
 def _title(lock: Lock) -> str:

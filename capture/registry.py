@@ -73,7 +73,7 @@ def _asked(name: str) -> Iterator["PyPISimple"]:
     try:
         with PyPISimple(address) if address else PyPISimple() as client:
             # uv reads this variable, requests does not: where one reaches the registry, the other should.
-            client.s.verify = os.environ.get("SSL_CERT_FILE", True)
+            client.s.verify = os.environ.get("SSL_CERT_FILE") or True
             yield client
     except NoSuchProjectError:
         raise EnvironmentFailed(f"{name}: the registry has no such project.", "Check the name.") from None

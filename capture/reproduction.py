@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from capture import document, history, results, runs, upstream
-from capture.case import Case
 from capture.compare import first_difference
 from capture.document import Document
 from capture.errors import InputRefused
@@ -39,7 +38,7 @@ class Measured:
 
 
 def measure(
-    record: Record, cases: Sequence[Case], python: Interpreter, asked: str | None, folder: Path, *, with_upstream: bool
+    record: Record, cases: runs.Cases, python: Interpreter, asked: str | None, folder: Path, *, with_upstream: bool
 ) -> Measured:
     """Run a record's cases at its pin, and its upstream tests beside them; what is measured is saved in `folder`, as a run's."""
     pin = find_pin(record.data["pin"])

@@ -2,20 +2,25 @@
 
 import logging
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import __version__, cache, document, environment, history, installer, results
+from capture import cache, document, environment, history, results
 from capture.case import Case, smoke
+from capture.environment import Environment
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
 
 __all__ = ["STEP_SECONDS", "Row", "Run", "record_pin", "run_pins"]
+
+Cases = Callable[[], Sequence[Case]]
+"""Gives the cases of a run; asked several times, it gives the same ones."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,47 +46,39 @@ class Run:
     rows: tuple[Row, ...]
 
 
-def record_pin(pin: Pin, cases: Sequence[Case], python: Interpreter, folder: Path, seconds: float = STEP_SECONDS) -> Row:
-    """Run cases at one pin and judge them; an environment that is not as pinned is refused."""
+def record_pin(pin: Pin, cases: Cases, python: Interpreter, folder: Path, seconds: float = STEP_SECONDS) -> Row:
+    """Run cases at one pin and judge them; an environment that is not as pinned is refused.
+
+    The cases are asked for once the probe was started, or before anything is built, so that reading them costs no time.
+    """
     environment.refuse_python(pin, python)
-    place = environment.ensure(pin.lock, python)
-    _LOG.info("running %d cases at pin %s", len(cases), pin.name)
-    with cache.storage(folder):
-        (folder / "journals").mkdir(parents=True, exist_ok=True)
-    with Recorder(place, folder / "journals", seconds) as recorder:
-        seen = recorder.describe(pin.packages, pin.files)
-        for difference in environment.differences(pin, seen):
-            raise InputRefused(
-                f"pin {pin.name}: {difference}.",
-                "The pin is not what is installed; correct pin.toml, or add another pin.",
-            )
-        found = history.History(
-            {
-                "kind": "environment",
-                "history": 1,
-                "pin": pin.name,
-                **{key: seen[key] for key in ("packages", "files", "blocked")},
-            },
-            tuple(recorder.record(case, smoke=True) for case in smoke()),
-            tuple(recorder.record(case) for case in cases),
-        )
+    if not environment.is_there(pin.lock, python):
+        cases()
+    journals = folder / "journals"
+    with cache.storage(journals):
+        journals.mkdir(parents=True, exist_ok=True)
+    observed = _observe(pin, environment.ensure(pin.lock, python), cases, journals, seconds)
+    if observed is None:
+        observed = _observe(pin, environment.rebuild(pin.lock, python), cases, journals, seconds)
+    if observed is None:
+        raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged again as soon as it was built.", "Check the disk.")
+    found, seen = observed
     data = history.write(found)
     document.write(folder / "history.jsonl", data)
     # What is judged is what was saved, read again, so that anybody else judges the very same thing.
-    judged = results.pin_results(history.read(data, str(folder / "history.jsonl")), data, {case.id: case.claims for case in cases})
+    saved = history.read(data, str(folder / "history.jsonl"))
+    judged = results.pin_results(saved, data, {case.id: case.claims for case in cases()})
     return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
 
 
-def run_pins(pins: Sequence[Pin], cases: Sequence[Case], python: Interpreter, asked: str | None, folder: Path) -> Run:
+def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, asked: str | None, folder: Path) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
     started = datetime.now(UTC)
     rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
     found = results.build([row.results for row in rows])
     document.write(folder / "results.json", document.canonical(found))
-    document.write(
-        folder / "run.json",
-        document.canonical(about(started, asked, python, {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)})),
-    )
+    machines = {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)}
+    document.write(folder / "run.json", document.canonical(about(started, asked, python, machines)))
     return Run(folder, found, rows)
 
 
@@ -91,23 +88,45 @@ def about(started: datetime, asked: str | None, python: Interpreter, pins: Mappi
         "run": 1,
         "started": started.isoformat(timespec="seconds"),
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-        "dispatch-audit": __version__,
+        "dispatch-audit": version("dispatch-audit"),
         "python": {
             "asked": asked,
             "used": str(python.path),
             "version": python.version,
             "implementation": python.implementation,
         },
-        "uv": installer.version(),
+        "uv": version("uv"),
         "machine": {"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
         "pins": pins,
     }
 
 
-def _row(pin: Pin, cases: Sequence[Case], python: Interpreter, folder: Path, *, alone: bool) -> Row:
+def _observe(
+    pin: Pin, place: Environment, cases: Cases, journals: Path, seconds: float
+) -> tuple[history.History, Mapping[str, Any]] | None:
+    """Return what was seen of the cases and of the environment, or None if that is not as it was installed."""
+    with Recorder(place, journals, seconds) as recorder:
+        suite = cases()
+        if environment.damage(place):
+            return None
+        _LOG.info("running %d cases at pin %s", len(suite), pin.name)
+        seen = recorder.describe(pin.packages, pin.files)
+        for difference in environment.differences(pin, seen):
+            raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
+        head = {
+            "kind": "environment",
+            "history": 1,
+            "pin": pin.name,
+            **{key: seen[key] for key in ("packages", "files", "blocked")},
+        }
+        smoked = tuple(recorder.record(case, smoke=True) for case in smoke())
+        return history.History(head, smoked, tuple(recorder.record(case) for case in suite)), seen
+
+
+def _row(pin: Pin, cases: Cases, python: Interpreter, folder: Path, *, alone: bool) -> Row:
     try:
         return record_pin(pin, cases, python, folder)
     except (EnvironmentFailed, InputRefused, ProbeFailed) as error:
         if alone:
             raise
-        return Row(results.unbuilt(pin.name, cases), None, {"error": error.message})
+        return Row(results.unbuilt(pin.name, cases()), None, {"error": error.message})

@@ -36,7 +36,7 @@ def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[st
     with tempfile.TemporaryDirectory(dir=cache.folder("upstream")) as place:
         tests = _extract(registry.fetch(source), Path(place))
         _refuse_other_module(pin.name, pin.upstream, tests)
-        outcomes = list(_run(environment.ensure(pin.upstream.lock, python), tests, pin.upstream.module, seconds))
+        outcomes = list(_run(environment.sound(pin.upstream.lock, python), tests, pin.upstream.module, seconds))
     counts = {key: sum(found["outcome"] == outcome for found in outcomes) for key, outcome in _COUNTED.items()}
     return {
         "upstream": 1,

@@ -141,7 +141,9 @@ def test_interrupting_a_run_leaves_nothing_half_done(tmp_path: Path) -> None:
     """Ctrl-C ends a run with 130, with no traceback, no results and no probe left; the same command then runs."""
     folder = tmp_path / "run"
     arguments = [sys.executable, "-m", "capture", "run", "--pin", "i05", "--out", str(folder)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=_listening
+    ) as process:
         while process.poll() is None and not (folder / "i05" / "journals").is_dir():
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
@@ -151,6 +153,11 @@ def test_interrupting_a_run_leaves_nothing_half_done(tmp_path: Path) -> None:
     assert not (folder / "results.json").exists()
     assert not [path for path in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in _bytes(path)]
     assert subprocess.run(arguments, capture_output=True, check=False, cwd=tmp_path).returncode == 0
+
+
+def _listening() -> None:
+    """Hear Ctrl-C even where the tests run in the background of a shell, which ignores it for its jobs."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _bytes(path: Path) -> bytes:

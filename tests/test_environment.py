@@ -1,8 +1,10 @@
 """Environments: built once, shared, never used half-built; and what a subject in one gets to see of the machine."""
 
+import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,33 @@ def test_no_secret_reaches_the_probe(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shown = (tmp_path / "probe.log").read_text()
     assert "secret" not in shown
     assert ("'TZ', 'Asia/Tokyo'" in shown, "'LC_TIME', 'C'" in shown, shown.strip().endswith(" 1")) == (True, True, True)
+
+
+SPOILED: dict[str, Callable[[Path], object]] = {
+    "a file that is not pinned was changed": lambda site: _replace(
+        site / "langchain_core" / "messages" / "ai.py", b"\n# changed\n"
+    ),
+    "a file is missing": lambda site: (site / "langchain_core" / "messages" / "ai.py").unlink(),
+    "a package is missing": lambda site: shutil.rmtree(site / "tenacity"),
+    "a distribution is missing": lambda site: shutil.rmtree(next(site.glob("tenacity-*.dist-info"))),
+    "a file was added": lambda site: (site / "sitecustomize.py").write_text("raise SystemExit"),
+}
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_a_damaged_environment_is_noticed_and_built_again(spoiled: str, empty_cache: Path, command: Command) -> None:
+    """An environment in the cache that is not as it was installed is said to be damaged, built again, and then right."""
+    whole = environment.ensure(pin.find(PIN).lock, interpreter.find(None))
+    SPOILED[spoiled](next(whole.path.glob("lib/python*/site-packages")))
+    assert environment.damage(whole)
+    done = command("reproduce", "i05", "--skip-upstream")
+    assert (done.returncode, "is damaged" in done.stderr) == (0, True), done.stderr
+    assert environment.damage(whole) is None
+    assert built(empty_cache) == [whole.path.name]
+
+
+def _replace(path: Path, more: bytes) -> None:
+    # The file is a link into the installer's cache, which must not change: it is replaced, never written into.
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data + more)

@@ -32,7 +32,7 @@ Results = Mapping[str, Any]
 def measured(name: str) -> Mapping[str, Results]:
     """Return the results of the decisions at a pin, by case."""
     with tempfile.TemporaryDirectory() as folder:
-        row = runs.record_pin(pin.find(name), case.find(["decisions"]), interpreter.find(None), Path(folder))
+        row = runs.record_pin(pin.find(name), lambda: case.find(["decisions"]), interpreter.find(None), Path(folder))
     return {found["case"].removeprefix("decisions/"): found for found in row.results["cases"]}
 
 

@@ -1,5 +1,6 @@
 """The command `dispatch-audit reproduce`."""
 
+from functools import cache as cache_of
 from pathlib import Path
 
 import click
@@ -28,7 +29,7 @@ def command(record: str, revision: str | None, skip_upstream: bool, python: str 
     found = records.find(record)
     published = found.revision(revision)
     chosen, folder = interpreter.find(python), out or cache.new_run()
-    measured = reproduction.measure(found, published.suite(), chosen, python, folder, with_upstream=not skip_upstream)
+    measured = reproduction.measure(found, cache_of(published.suite), chosen, python, folder, with_upstream=not skip_upstream)
     checks = list(reproduction.compare(found, published, measured))
     document = reproduction.document_of("reproduce", found.name, published.name, checks, measured.results)
     show_checks(document, form)

@@ -1,5 +1,6 @@
 """The command `dispatch-audit run`."""
 
+from functools import cache as cache_of
 from pathlib import Path
 
 import click
@@ -35,7 +36,7 @@ def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, o
     from capture import cache, case, interpreter, pin, runs
 
     chosen = pin.find_all(pins)
-    suite = case.find(cases) if cases else case.all_cases()
+    suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
     run = runs.run_pins(chosen, suite, interpreter.find(python), python, out or cache.new_run())
     show_results(run.results, form)
     click.echo(f"saved in {run.folder}", err=True)

@@ -1,0 +1,70 @@
+"""Integrity: whether an environment's files are still those that its wheels brought, by the RECORD of each distribution.
+
+An environment is a cache: a disk, a person or another program may have changed it. What is looked at is every file that may
+be imported: changed, missing, or brought by no wheel. Compiled bytecode is left out; Python checks it against its source.
+"""
+
+import base64
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from capture.document import digest
+
+__all__ = ["damage", "records"]
+
+_OURS = ("_virtualenv.py", "_virtualenv.pth")
+"""What the installer itself puts beside the packages."""
+
+
+def records(environment: Path) -> Mapping[str, str]:
+    """Return the SHA-256 of the RECORD of each distribution, by the path of its folder: what was installed."""
+    place = _packages(environment)
+    return {path.parent.name: digest(path.read_bytes()) for path in sorted(place.glob("*.dist-info/RECORD"))}
+
+
+def damage(environment: Path, installed: Mapping[str, str]) -> Iterator[str]:
+    """Yield each file that is not as it was installed, by its path below the environment's packages, with what is wrong."""
+    place = _packages(environment)
+    if records(environment) != installed:
+        yield "the distributions are not those that were installed"
+        return
+    known: set[str] = set()
+    for folder in installed:
+        for name, wanted in _rows(place / folder / "RECORD"):
+            known.add(name)
+            yield from _compared(place / name, name, wanted)
+    for name in _found(place):
+        if name not in known:
+            yield f"{name} was brought by no wheel"
+
+
+def _packages(environment: Path) -> Path:
+    return next(environment.glob("lib/python*/site-packages"), environment / "site-packages")
+
+
+def _rows(record: Path) -> Iterator[tuple[str, str]]:
+    for row in csv.reader(record.read_text(encoding="utf-8").splitlines()):
+        yield row[0], row[1]
+
+
+def _compared(path: Path, name: str, wanted: str) -> Iterator[str]:
+    try:
+        data = path.read_bytes()
+    except OSError:
+        yield f"{name} is missing"
+        return
+    if wanted and wanted != _encoded(data):
+        yield f"{name} was changed"
+
+
+def _encoded(data: bytes) -> str:
+    value = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    return f"sha256={value}"
+
+
+def _found(place: Path) -> Iterator[str]:
+    for path in place.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts and path.name not in _OURS:
+            yield path.relative_to(place).as_posix()
