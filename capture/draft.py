@@ -12,8 +12,10 @@ from datetime import UTC, timedelta
 from pathlib import Path
 
 from capture import cache, document, environment, installer, library, pin, registry
+from capture import lock as lock_of
 from capture.errors import InputRefused
 from capture.interpreter import Interpreter
+from capture.lock import Lock
 from capture.recorder import Recorder
 from capture.runs import STEP_SECONDS
 
@@ -67,7 +69,7 @@ def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[
 
 def _draft(draft: Path, wanted: Mapping[str, str], time: str, tests: Mapping[str, str] | None, python: Interpreter) -> None:
     lock = _compile(draft / "requirements.txt", [f"{name}=={version}" for name, version in wanted.items()], time)
-    versions = pin.locked_versions(document.read(lock.path).decode())
+    versions = lock_of.versions(lock.path)
     for name in PACKAGES:
         if name not in versions:
             raise InputRefused(
@@ -91,7 +93,7 @@ def _day_after(version: str) -> str:
     return (uploaded.astimezone(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _compile(path: Path, wanted: Sequence[str], time: str, constraint: Path | None = None) -> pin.Lock:
+def _compile(path: Path, wanted: Sequence[str], time: str, constraint: Path | None = None) -> Lock:
     source = path.with_suffix(".in")
     source.write_text("".join(f"{line}\n" for line in wanted), encoding="utf-8")
     options = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
@@ -99,10 +101,10 @@ def _compile(path: Path, wanted: Sequence[str], time: str, constraint: Path | No
         options += ["--constraint", str(constraint)]
     installer.run("pip", "compile", *options, "--exclude-newer", time, "--output-file", str(path), str(source))
     source.unlink()
-    return pin.Lock(path, document.digest(document.read(path)), BUILT if constraint else ())
+    return Lock(path, document.digest(document.read(path)), BUILT if constraint else ())
 
 
-def _digests(lock: pin.Lock, packages: Mapping[str, str], python: Interpreter, folder: Path) -> Mapping[str, str]:
+def _digests(lock: Lock, packages: Mapping[str, str], python: Interpreter, folder: Path) -> Mapping[str, str]:
     place = environment.ensure(lock, python)
     with Recorder(place, folder, STEP_SECONDS) as recorder:
         found = recorder.describe(packages, FILES)["files"]
@@ -114,7 +116,7 @@ def _toml(
     time: str,
     packages: Mapping[str, str],
     files: Mapping[str, str],
-    lock: pin.Lock,
+    lock: Lock,
     artifacts: Sequence[pin.Artifact],
 ) -> str:
     named = ", ".join(f"{name} {version}" for name, version in wanted.items())
@@ -145,7 +147,7 @@ def _upstream(
         *(f"{name}=={tests[name]}" if name in tests else name for name in TEST_PACKAGES),
     ]
     lock = _compile(draft / "tests.txt", wanted, time, draft / "requirements.txt")
-    versions = pin.locked_versions(document.read(lock.path).decode())
+    versions = lock_of.versions(lock.path)
     source = next(artifact for artifact in artifacts if (artifact.name, artifact.kind) == ("langchain", "sdist"))
     with tarfile.open(registry.fetch(source)) as archive:
         member = archive.extractfile(f"langchain-{packages['langchain']}/{MODULE}")

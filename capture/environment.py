@@ -10,7 +10,8 @@ from typing import Any
 from capture import cache, document, installer, integrity
 from capture.errors import EnvironmentFailed, InputRefused
 from capture.interpreter import Interpreter, plain
-from capture.pin import Lock, Pin
+from capture.lock import Lock
+from capture.pin import Pin
 
 __all__ = ["Environment", "damage", "differences", "ensure", "is_there", "rebuild", "refuse_python", "sound"]
 

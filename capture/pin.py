@@ -1,7 +1,7 @@
 """A pin: one revision under audit, as exact packages, a hash lock, and the digests of the files that decide."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,11 @@ from packaging.utils import canonicalize_name
 
 from capture import document, library
 from capture.errors import InputRefused
+from capture.lock import Lock, Locked
 
-__all__ = ["Artifact", "Lock", "Pin", "Upstream", "all_names", "find", "find_all", "load", "locked_versions", "refuse_name"]
+__all__ = ["Artifact", "Pin", "Upstream", "all_names", "find", "find_all", "load", "locked_versions", "refuse_name"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
-
-
-@dataclass(frozen=True)
-class Lock:
-    """A requirements file with hashes, checked against the digest in the pin; `build` names what has no wheel."""
-
-    path: Path
-    digest: str
-    build: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +93,7 @@ def load(folder: Path) -> Pin:
     name = folder.resolve().name
     refuse_name(name, str(path))
     lock = _lock(folder, data["lock"])
-    for complaint in _complaints(data, document.read(lock.path).decode("utf-8", "replace")):
+    for complaint in _complaints(data, lock.packages()):
         raise InputRefused(f"{path}: {complaint}.", _CORRECT)
     return Pin(
         name=name,
@@ -143,38 +135,28 @@ def _upstream(folder: Path, data: Mapping[str, Any] | None) -> Upstream | None:
     if data is None:
         return None
     lock = _lock(folder, data["lock"], tuple(data.get("build", ())))
-    for complaint in _not_locked("upstream.packages", data["packages"], document.read(lock.path).decode("utf-8", "replace")):
+    for complaint in _not_locked("upstream.packages", data["packages"], lock.packages()):
         raise InputRefused(f"{folder / 'pin.toml'}: {complaint}.", _CORRECT)
     return Upstream(lock, data["module"], data["sha256"])
 
 
-def locked_versions(lock: str) -> Mapping[str, str]:
-    """Return the version of each package in the text of a lock; one that differs between platforms keeps the last."""
-    found: dict[str, str] = {}
-    for line in lock.splitlines():
-        name, is_pinned, rest = line.partition("==")
-        if is_pinned and not line.startswith((" ", "#")):
-            found[canonicalize_name(name.strip())] = rest.partition(" ")[0]
-    return found
-
-
-def _complaints(data: Mapping[str, Any], lock: str) -> Iterator[str]:
+def _complaints(data: Mapping[str, Any], locked: Sequence[Locked]) -> Iterator[str]:
     try:
         SpecifierSet(data["python"])
     except InvalidSpecifier:
         yield f"key python: {data['python']!r} is not a version specifier"
-    yield from _not_locked("packages", data["packages"], lock)
+    yield from _not_locked("packages", data["packages"], locked)
+    hashes = {value for package in locked for value in package.hashes}
     named = [(artifact["purl"], artifact["kind"]) for artifact in data["artifacts"]]
     for purl, kind in sorted({pair for pair in named if named.count(pair) > 1}):
         yield f"key artifacts: {purl} ({kind}) stands twice"
     for artifact in data["artifacts"]:
-        if artifact["sha256"] not in lock:
+        if artifact["sha256"] not in hashes:
             yield f"key artifacts: {artifact['purl']} ({artifact['kind']}): the lock does not have the SHA-256 {artifact['sha256']}"
 
 
-def _not_locked(key: str, packages: Mapping[str, str], lock: str) -> Iterator[str]:
-    locked = locked_versions(lock)
+def _not_locked(key: str, packages: Mapping[str, str], locked: Sequence[Locked]) -> Iterator[str]:
+    found = {package.name: package.version for package in locked}
     for name, version in packages.items():
-        found = locked.get(canonicalize_name(name), "none")
-        if found != version:
-            yield f"key {key}.{name}: {version} is pinned, but the lock has {found}"
+        if found.get(canonicalize_name(name)) != version:
+            yield f"key {key}.{name}: {version} is pinned, but the lock has {found.get(canonicalize_name(name), 'none')}"

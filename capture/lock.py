@@ -1,0 +1,84 @@
+"""A lock: a requirements file with hashes. Only exact versions of registry packages with SHA-256 hashes may stand in it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from capture import document
+from capture.errors import InputRefused
+
+__all__ = ["Lock", "Locked", "parse", "versions"]
+
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Locked:
+    """One line of a lock: a package at a version, where it applies, and the SHA-256 of each of its files."""
+
+    name: str
+    version: str
+    marker: Marker | None
+    hashes: tuple[str, ...]
+
+    def applies(self, environment: Mapping[str, str]) -> bool:
+        """Tell whether the package is installed in an environment with these marker variables."""
+        return self.marker is None or self.marker.evaluate(dict(environment))
+
+
+@dataclass(frozen=True)
+class Lock:
+    """A lock that was read: its path, its SHA-256, and the packages that it allows to be built from source."""
+
+    path: Path
+    digest: str
+    build: tuple[str, ...] = ()
+
+    def packages(self) -> tuple[Locked, ...]:
+        """Return what is locked."""
+        return parse(self.path)
+
+
+def parse(path: Path) -> tuple[Locked, ...]:
+    """Return what a lock holds; a line that is anything but an exact version with hashes is refused."""
+    text = document.read(path).decode("utf-8", "replace")
+    return tuple(_locked(line, f"{path}, line {number}") for number, line in _lines(text))
+
+
+def versions(path: Path) -> Mapping[str, str]:
+    """Return the version of each package of a lock; one that differs between platforms keeps the last."""
+    return {locked.name: locked.version for locked in parse(path)}
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line that says something, with the number of its first part; a backslash continues a line."""
+    whole, first = "", 1
+    for number, line in enumerate(text.splitlines(), start=1):
+        whole, first = (whole, first) if whole else ("", number)
+        whole += line.removesuffix("\\") + " "
+        if not line.endswith("\\"):
+            if whole.strip() and not whole.lstrip().startswith("#"):
+                yield first, whole.strip()
+            whole = ""
+
+
+def _locked(line: str, where: str) -> Locked:
+    required, *options = re.split(r"\s+(?=--)", line)
+    hashes = [_HASH.fullmatch(option.strip()) for option in options]
+    try:
+        requirement = Requirement(required)
+    except InvalidRequirement:
+        raise InputRefused(f"{where}: {line[:80]!a} is no requirement.", _HINT) from None
+    exact = [pin for pin in requirement.specifier if pin.operator == "==" and not pin.version.endswith("*")]
+    if requirement.url or len(exact) != 1 or len(requirement.specifier) != 1 or not hashes or None in hashes:
+        raise InputRefused(f"{where}: {line[:80]!a} is not an exact version with SHA-256 hashes.", _HINT)
+    found = tuple(match.group(1) for match in hashes if match)
+    return Locked(canonicalize_name(requirement.name), exact[0].version, requirement.marker, found)
+
+
+_HINT = "A lock holds exact versions of registry packages with hashes, and nothing else: no options, no addresses, no paths."
