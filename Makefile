@@ -3,8 +3,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+GENERATED := README.md CITATION.cff docs/pictures/decisions-edit.svg
 
-.PHONY: help reproduce test check bench clean
+.PHONY: help reproduce test check generate bench clean
 
 help: ## say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,8 +22,11 @@ check: $(VENV)/ready ## lint, types, schemas, and what is generated from the cod
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --check-metaschema capture/schemas/*.schema.json
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
-	$(BIN)/cog --check -I . README.md docs/pictures/*.svg
+	$(BIN)/cog --check -I . $(GENERATED)
 	$(BIN)/towncrier build --draft --version next > /dev/null
+
+generate: $(VENV)/ready ## write what is generated from the code and from results
+	$(BIN)/cog -r -I . $(GENERATED)
 
 bench: $(VENV)/ready ## time the run against a bare script, as ratios in one run
 	$(BIN)/python -m tests.bench

@@ -60,7 +60,7 @@ def _show(error: click.ClickException) -> int:
     """Show what click says about the usage, line by line, since it quotes some arguments as they are."""
     said = StringIO()
     error.show(said)
-    for line in said.getvalue().splitlines():
+    for line in said.getvalue().expandtabs(4).splitlines():
         click.echo(printable(line), err=True)
     return error.exit_code
 

@@ -15,13 +15,14 @@ from capture import document
 from capture.history import CaseHistory, Entry
 
 __all__ = [
+    "Answer",
     "Call",
     "Class",
     "Item",
+    "Readings",
     "Ruled",
     "Ruling",
     "Token",
-    "TooManyRulings",
     "decided",
     "proposals",
     "rulings",
@@ -29,7 +30,7 @@ __all__ = [
     "shown",
 ]
 
-MOST_RULINGS = 64
+MOST_WALKS = 64
 
 
 class Class(StrEnum):
@@ -81,22 +82,51 @@ class Ruled:
     allowed: Token | None = None
 
 
+@dataclass(frozen=True)
+class Answer:
+    """A valid answer to an open question: the step that gave it, the call, and the decision as the case writes it."""
+
+    step: int
+    call: str | None
+    decision: Mapping[str, Any]
+
+
 @dataclass
 class Ruling:
-    """One way to read a history: each dispatch with its class, the tokens given, and what was refused."""
+    """One way to read a history: each dispatch with its class, the valid answers, and the tokens that they gave."""
 
     dispatches: list[Ruled] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     tokens: list[Token] = field(default_factory=list)
-    decided: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
     readable: bool = True
 
     def of(self, kind: Class) -> list[Ruled]:
         """Return the dispatches of a class."""
         return [ruled for ruled in self.dispatches if ruled.kind is kind]
 
+    def last(self) -> dict[str | None, Answer]:
+        """Return the last valid answer about each call."""
+        return {answer.call: answer for answer in self.answers}
+
     def refused(self) -> list[str | None]:
         """Return the calls whose last valid answer forbids them."""
-        return [call for call, decision in self.decided.items() if decision["type"] in ("reject", "respond")]
+        return [call for call, answer in self.last().items() if answer.decision["type"] in _FORBID]
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The rulings that a history allows; `complete` unless there are more than are worth walking."""
+
+    rulings: tuple[Ruling, ...]
+    complete: bool
+
+    @property
+    def first(self) -> Ruling:
+        """One of the rulings; what a person was shown and answered is the same in all."""
+        return self.rulings[0] if self.rulings else Ruling()
+
+
+_FORBID = ("reject", "respond")
 
 
 def same(left: object, right: object) -> bool:
@@ -124,11 +154,13 @@ def shown(history: CaseHistory, step: int) -> list[Item] | None:
 
 
 @lru_cache(maxsize=4)
-def rulings(history: CaseHistory) -> list[Ruling]:
-    """Return every ruling that the history allows: one, unless a dispatch could belong to several calls."""
+def rulings(history: CaseHistory) -> Readings:
+    """Return the rulings that the history allows: one, unless a dispatch could belong to several calls."""
     found: list[Ruling] = []
     open_ends: list[tuple[int, ...]] = [()]
-    while open_ends:
+    walks = 0
+    while open_ends and (walks < MOST_WALKS or not found):
+        walks += 1
         choices = open_ends.pop()
         walk = _Walk(history, choices)
         try:
@@ -137,22 +169,13 @@ def rulings(history: CaseHistory) -> list[Ruling]:
             open_ends.extend((*choices, choice) for choice in reversed(range(fork.branches)))
         else:
             found.append(walk.ruling)
-        if len(found) + len(open_ends) > MOST_RULINGS:
-            raise TooManyRulings
-    return found
+    return Readings(tuple(found), not open_ends)
 
 
-def decided(history: CaseHistory, *kinds: str) -> Mapping[str | None, Mapping[str, Any]]:
-    """Return the last valid decision about each call, of these kinds; it does not depend on how dispatches are assigned."""
-    try:
-        answers = rulings(history)[0].decided
-    except TooManyRulings:
-        return {}
-    return {call: decision for call, decision in answers.items() if decision["type"] in kinds}
-
-
-class TooManyRulings(Exception):
-    """More ways to read a history than are worth walking; the verdict is ambiguous."""
+def decided(history: CaseHistory, *kinds: str) -> Mapping[str | None, Answer]:
+    """Return the last valid answer about each call, if it is of these kinds."""
+    answers = rulings(history).first.last()
+    return {call: answer for call, answer in answers.items() if answer.decision["type"] in kinds}
 
 
 class _Fork(Exception):
@@ -170,12 +193,12 @@ class _Walk:
         self.gated = frozenset(history.scenario["gated"])
         self.listing: list[Item] = []
         self.open: set[str | None] = set()
-        self.given: set[str | None] = set()
+        self.given: dict[str | None, Token] = {}
 
     def run(self) -> None:
         # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
         for number, step in [(0, {"do": "build"}), *self.history.steps()]:
-            answered = self._answer(step) if step["do"] == "resume" else []
+            answered = self._answer(number, step) if step["do"] == "resume" else []
             for entry in self.history.of("dispatch", step=number):
                 if entry["event"] == "dispatched":
                     self.ruling.dispatches.append(self._rule(entry, number))
@@ -187,38 +210,37 @@ class _Walk:
         if outcome == "raised" or outcome is None:
             return
         self.open -= set(answered)
-        self.given -= set(answered)
+        for call in answered:
+            self.given.pop(call, None)
         listing = shown(self.history, number) if outcome == "paused" else []
         self.ruling.readable &= listing is not None
         self.listing = listing or []
         self.open |= {item.call.id for item in self.listing}
 
-    def _answer(self, step: Mapping[str, Any]) -> list[str | None]:
+    def _answer(self, number: int, step: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
         decisions = step["decisions"]
         if not _valid(decisions, self.listing):
             return []
-        pairs = [
-            (item, decision) for item, decision in zip(self.listing, decisions, strict=True) if decision["call"] == item.call.id
-        ]
-        for item, decision in pairs:
-            self._decide(item, decision)
-        return [item.call.id for item, _ in pairs]
+        pairs = zip(self.listing, decisions, strict=True)
+        own = [(item, decision) for item, decision in pairs if decision["call"] == item.call.id and item.call.id in self.open]
+        for item, decision in own:
+            self._decide(number, item, decision)
+        return [item.call.id for item, _ in own]
 
-    def _decide(self, item: Item, decision: Mapping[str, Any]) -> None:
+    def _decide(self, number: int, item: Item, decision: Mapping[str, Any]) -> None:
+        """Let the last word about a call count: it takes an unspent token back, and gives one if its question gave none."""
         call = item.call.id
-        if call not in self.open:
-            return
-        self.ruling.decided[call] = decision
-        if decision["type"] in ("reject", "respond"):
-            self.ruling.tokens = [token for token in self.ruling.tokens if token.spent or token.call != call]
-            return
+        self.ruling.answers.append(Answer(number, call, decision))
+        self.ruling.tokens = [token for token in self.ruling.tokens if token.spent or token.call != call]
         content = self._content(item, decision)
-        if content is not None and call not in self.given:
-            self.given.add(call)
-            self.ruling.tokens.append(Token(call, *content))
+        if content is not None and not (call in self.given and self.given[call].spent):
+            self.given[call] = Token(call, *content)
+            self.ruling.tokens.append(self.given[call])
 
     def _content(self, item: Item, decision: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+        if decision["type"] in _FORBID:
+            return None
         if decision["type"] == "approve":
             return item.call.tool, item.call.args
         action = decision["edited_action"]
@@ -290,11 +312,20 @@ def _offered(decision: Mapping[str, Any], item: Item) -> bool:
 
 
 def _requests(value: Any) -> list[tuple[str, Mapping[str, Any], tuple[str, ...]]] | None:
+    """Return tool, arguments and decisions offered of each action that a question shows, or None if it has no known form."""
     try:
-        allowed = {config["action_name"]: tuple(config["allowed_decisions"]) for config in value["review_configs"]}
-        return [(request["name"], dict(request["args"]), allowed[request["name"]]) for request in value["action_requests"]]
-    except (KeyError, TypeError, ValueError):
+        allowed = {config["action_name"]: config["allowed_decisions"] for config in value["review_configs"]}
+        found = [(request["name"], request["args"], allowed[request["name"]]) for request in value["action_requests"]]
+    except (KeyError, TypeError):
         return None
+    known = found and all(
+        isinstance(tool, str) and isinstance(args, Mapping) and _strings(offered) for tool, args, offered in found
+    )
+    return [(tool, args, tuple(offered)) for tool, args, offered in found] if known else None
+
+
+def _strings(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, str) for part in value)
 
 
 def _identify(tool: str, args: Mapping[str, Any], history: CaseHistory, step: int, taken: set[str | None]) -> str | None:
@@ -307,10 +338,12 @@ def _identify(tool: str, args: Mapping[str, Any], history: CaseHistory, step: in
 
 
 def _policy(scenario: Mapping[str, Any], tool: str) -> Iterator[str]:
-    """Yield the decisions that the case's policy lets a person take about a tool."""
+    """Yield the decisions that the case's policy lets a person take about a tool; a policy of no known form lets none."""
     for middleware in scenario["subject"].get("middleware", []):
-        policy = middleware.get("options", {}).get("interrupt_on", {}).get(tool)
+        policies = middleware.get("options", {}).get("interrupt_on")
+        policy = policies.get(tool) if isinstance(policies, Mapping) else None
+        allowed = policy.get("allowed_decisions") if isinstance(policy, Mapping) else None
         if policy is True:
             yield from ("approve", "edit", "reject", "respond")
-        elif isinstance(policy, Mapping):
-            yield from policy.get("allowed_decisions", [])
+        elif isinstance(allowed, list):
+            yield from (name for name in allowed if isinstance(name, str))

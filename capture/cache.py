@@ -10,7 +10,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
-from capture.errors import StorageFailed
+from capture.errors import InputRefused, StorageFailed
 
 __all__ = ["VARIABLE", "folder", "locked", "new_run", "root"]
 
@@ -22,7 +22,12 @@ _RUNS_KEPT = 20
 def root() -> Path:
     """Return the cache's folder: the variable DISPATCH_AUDIT_CACHE, else the place that the platform has for caches."""
     named = os.environ.get(VARIABLE)
-    return Path(named).expanduser().absolute() if named else Path(platformdirs.user_cache_dir("dispatch-audit"))
+    if not named:
+        return Path(platformdirs.user_cache_dir("dispatch-audit"))
+    try:
+        return Path(named).expanduser().absolute()
+    except RuntimeError:
+        raise InputRefused(f"{VARIABLE}: {named!a} names the home of nobody.", "Set it to the path of a folder.") from None
 
 
 def folder(name: str) -> Path:

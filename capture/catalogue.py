@@ -30,7 +30,7 @@ def explanation(name: str) -> Document:
         return _document("reason", name, REASONS[name], {"verdict": "UNKNOWN"})
     if claim is not None:
         return _claim(claim)
-    if "/" in name:
+    if name.endswith(".toml") or name in {known.id for known in case.all_cases()}:
         return _case(case.find([name])[0])
     raise InputRefused(
         f"{name!a}: there is no such case, claim or reason.",

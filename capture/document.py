@@ -16,7 +16,7 @@ from typing import Any
 
 from capture.errors import InputRefused, StorageFailed
 
-__all__ = ["Document", "canonical", "check", "digest", "line", "parse_json", "read", "read_toml", "schema", "write"]
+__all__ = ["Document", "canonical", "check", "digest", "escaped", "line", "parse_json", "read", "read_toml", "schema", "write"]
 
 Document = Mapping[str, Any]
 """A JSON object that fits a schema of the package."""
@@ -38,6 +38,11 @@ def line(value: object) -> bytes:
     _refuse_floats(value)
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return _encode(text)
+
+
+def escaped(data: bytes) -> str:
+    """Return canonical bytes as the text of the same JSON in ASCII, which no terminal takes for anything but text."""
+    return json.dumps(json.loads(data), sort_keys=True, indent=2) + "\n"
 
 
 def digest(data: bytes) -> str:

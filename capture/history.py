@@ -7,6 +7,7 @@ what was seen. A saved file holds the environment, then each case between a `cas
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from capture import document, scenario
@@ -45,9 +46,16 @@ class CaseHistory:
         """The SHA-256 of the scenario."""
         return document.digest(document.canonical(self.scenario))
 
-    def of(self, *kinds: str, step: int | None = None) -> list[Entry]:
-        """Return the entries of these kinds or vantages, of one step or of all, in the history's order."""
-        return [entry for entry in self.entries if _kind(entry) in kinds and step in (None, entry["step"])]
+    @cached_property
+    def _index(self) -> Mapping[str, list[Entry]]:
+        index: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            index.setdefault(_kind(entry), []).append(entry)
+        return index
+
+    def of(self, kind: str, step: int | None = None) -> list[Entry]:
+        """Return the entries of a kind or vantage, of one step or of all, in the history's order."""
+        return [entry for entry in self._index.get(kind, []) if step in (None, entry["step"])]
 
     def steps(self) -> list[tuple[int, Mapping[str, Any]]]:
         """Return the steps that were started, each with its number (from 1) and what the case says about it."""
@@ -65,8 +73,9 @@ class CaseHistory:
         return self.outcome(started[-1]["step"]) if started else None
 
     def final_messages(self) -> list[Mapping[str, Any]] | None:
-        """Return the conversation as the last step returned it, or None if no step returned one."""
-        found = self.of("messages")
+        """Return the conversation as the last step returned it, or None if it returned none."""
+        started = self.of("step")
+        found = self.of("messages", step=started[-1]["step"]) if started else []
         return list(found[-1]["messages"]) if found else None
 
 
@@ -83,7 +92,7 @@ def from_journal(case: str, plan: Mapping[str, Any], lines: bytes, *, smoke: boo
     """Make the history of the case `case` with the scenario `plan` from its journal; refuse lines that cannot be one."""
     where = f"journal of {case}"
     entries = [_checked(line, f"{where}, line {number}") for number, line in enumerate(lines.splitlines(), start=1)]
-    _refuse_disorder(entries, plan["steps"], where)
+    _refuse_disorder(entries, plan, where)
     return CaseHistory(case, plan, tuple(_ordered(entries)), smoke)
 
 
@@ -160,13 +169,14 @@ def _case(head: Entry, entries: list[Entry], where: str) -> CaseHistory:
     scenario.check(case.scenario, place, smoke=case.smoke)
     if case.digest != head["digest"]:
         raise InputRefused(f"{place}: the scenario's SHA-256 is {case.digest}, not {head['digest']}.", _RESTORE)
-    _refuse_disorder(entries, case.scenario["steps"], place)
+    _refuse_disorder(entries, case.scenario, place)
     return case
 
 
-def _refuse_disorder(entries: list[Entry], planned: list[Mapping[str, Any]], where: str) -> None:
-    """Refuse what no run can leave behind: a foreign kind of entry, a step not planned or not started, or one twice."""
-    deeds = dict(enumerate(["build", *(step["do"] for step in planned)]))
+def _refuse_disorder(entries: list[Entry], plan: Mapping[str, Any], where: str) -> None:
+    """Refuse what no run can leave behind: a step not planned or not started, or one twice, or a tool that the case has not."""
+    deeds = dict(enumerate(["build", *(step["do"] for step in plan["steps"])]))
+    tools = {tool["name"] for tool in plan["subject"]["tools"]}
     started = {entry["step"]: entry["do"] for entry in entries if entry["kind"] == "step"}
     seen: set[tuple[str, int]] = set()
     for entry in entries:
@@ -175,9 +185,13 @@ def _refuse_disorder(entries: list[Entry], planned: list[Mapping[str, Any]], whe
             raise InputRefused(f"{where}: an entry of kind {kind} stands inside a case.", _RESTORE)
         step = entry["step"]
         if step not in started or deeds.get(step) != started[step]:
-            raise InputRefused(f"{where}: the case has {len(planned)} steps, and step {step} is not one that it started.", _RESTORE)
+            raise InputRefused(
+                f"{where}: the case has {len(deeds) - 1} steps, and step {step} is not one that it started.", _RESTORE
+            )
         if kind in ("step", "outcome") and (kind, step) in seen:
             raise InputRefused(f"{where}: step {step} has two entries of kind {kind}.", _RESTORE)
+        if kind == "dispatch" and entry["tool"] not in tools:
+            raise InputRefused(f"{where}: the case has no tool {entry['tool']!a}, but one ran in step {step}.", _RESTORE)
         seen.add((kind, step))
 
 
@@ -209,13 +223,13 @@ def _content(step: int, group: list[Entry]) -> tuple[int, bytes]:
 
 def _renamed(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Replace random ids by names in the order of appearance: only in the fields that hold ids, never inside texts."""
-    names: dict[tuple[str, str], str] = {}
+    names: dict[str, dict[str, str]] = {}
 
     def name(kind: str, value: str | None) -> str | None:
         if value is None:
             return None
-        count = sum(known == kind for known, _ in names)
-        return names.setdefault((kind, value), f"{kind}-{count + 1}")
+        known = names.setdefault(kind, {})
+        return known.setdefault(value, f"{kind}-{len(known) + 1}")
 
     for entry in entries:
         yield _rename(entry, name)

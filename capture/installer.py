@@ -4,9 +4,9 @@ import os
 import subprocess
 from functools import cache
 
-from capture.errors import EnvironmentFailed
+from capture.errors import EnvironmentFailed, StorageFailed
 
-__all__ = ["run", "version"]
+__all__ = ["run"]
 
 
 def run(*arguments: str) -> str:
@@ -14,6 +14,10 @@ def run(*arguments: str) -> str:
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
     environment.pop("VIRTUAL_ENV", None)
     done = subprocess.run([_binary(), "--no-config", *arguments], capture_output=True, text=True, env=environment, check=False)
+    if done.returncode != 0 and any(sign in done.stderr for sign in _DISK):
+        raise StorageFailed(
+            f"uv {arguments[0]} failed: {_said(done.stderr)}.", "Check the free space and the permissions of the cache."
+        )
     if done.returncode != 0:
         raise EnvironmentFailed(
             f"uv {arguments[0]} failed: {_said(done.stderr)}.", "Check the registry's reach, the disk, and the lock."
@@ -21,9 +25,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def version() -> str:
-    """Return uv's own version line."""
-    return run("--version").strip()
+_DISK = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")
 
 
 @cache

@@ -56,13 +56,15 @@ def versions(path: Path) -> Mapping[str, str]:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that says something, with the number of its first part; a backslash continues a line."""
+    """Yield each line that says something, with the number of its first part; a backslash continues a line, but no comment."""
     whole, first = "", 1
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if not whole and line.lstrip().startswith("#"):
+            continue
         whole, first = (whole, first) if whole else ("", number)
         whole += line.removesuffix("\\") + " "
         if not line.endswith("\\"):
-            if whole.strip() and not whole.lstrip().startswith("#"):
+            if whole.strip():
                 yield first, whole.strip()
             whole = ""
 

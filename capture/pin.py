@@ -13,7 +13,7 @@ from capture import document, library
 from capture.errors import InputRefused
 from capture.lock import Lock, Locked
 
-__all__ = ["Artifact", "Pin", "Upstream", "all_names", "find", "find_all", "load", "locked_versions", "refuse_name"]
+__all__ = ["Artifact", "Pin", "Upstream", "all_names", "find", "find_all", "load", "refuse_name"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 

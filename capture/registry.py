@@ -1,5 +1,6 @@
 """The package registry: which files a release has, and their bytes by SHA-256. Its address is the installer's, never ours."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,7 +46,8 @@ def fetch(artifact: Artifact) -> Path:
     path = cache.folder("artifacts") / artifact.sha256
     with cache.locked(f"artifact-{artifact.sha256}"):
         if not path.is_file() or document.digest(document.read(path)) != artifact.sha256:
-            _download(artifact, path)
+            with cache.storage(path):
+                _download(artifact, path)
     return path
 
 
@@ -54,9 +56,8 @@ def _download(artifact: Artifact, path: Path) -> None:
         for package in _packages(client, artifact.name):
             if package.digests.get("sha256") == artifact.sha256:
                 part = path.with_suffix(".part")
-                with cache.storage(path):
-                    client.download_package(package, part, timeout=_SECONDS)
-                    part.replace(path)
+                client.download_package(package, part, timeout=_SECONDS)
+                part.replace(path)
                 return
     raise EnvironmentFailed(
         f"{artifact.purl} ({artifact.kind}): the registry has no file with the SHA-256 {artifact.sha256}.",
@@ -67,6 +68,10 @@ def _download(artifact: Artifact, path: Path) -> None:
 @contextmanager
 def _asked(name: str) -> Iterator["PyPISimple"]:
     """Give a client, and turn the ways in which a registry does not answer into one error."""
+    if os.environ.get("UV_OFFLINE", "0").lower() not in ("", "0", "false"):
+        raise EnvironmentFailed(
+            f"{name}: the registry may not be asked, since UV_OFFLINE is set.", "Unset it, or run where it is cached."
+        )
     from pypi_simple import NoSuchProjectError, PyPISimple
 
     address = os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
@@ -77,7 +82,10 @@ def _asked(name: str) -> Iterator["PyPISimple"]:
             yield client
     except NoSuchProjectError:
         raise EnvironmentFailed(f"{name}: the registry has no such project.", "Check the name.") from None
-    except OSError as error:  # what requests raises is one
+    except OSError as error:
+        # What requests raises is one too, but without a number of the operating system's.
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+            raise
         raise EnvironmentFailed(
             f"{name}: the registry did not answer ({type(error).__name__}).", "Check the network, then run it again."
         ) from None

@@ -1,49 +1,55 @@
 """Rejudgement: saved evidence judged again, by the claims of then or by those of the suite now. Nothing is run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from capture import case, document, history, results
+from capture.check import Check, report
 from capture.compare import first_difference
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.record import Record, Revision
-from capture.reproduction import Check, document_of
 
-__all__ = ["of_revision", "of_run"]
+__all__ = ["RECORDED", "SUITE", "again", "of_revision", "of_run"]
+
+RECORDED, SUITE = "recorded", "suite"
+"""By which claims to judge: those that the results name, or those of the suite now."""
 
 Claims = Mapping[str, Iterable[str]]
 
 
-def of_revision(record: Record, revision: Revision, claims: str) -> Document:
+def of_revision(record: Record, revision: Revision, claims: str = RECORDED) -> Document:
     """Judge the history of a published revision again and compare the bytes of its results."""
-    saved = document.read(revision.file("results"))
-    pins = results.read(saved, str(revision.file("results")))["pins"]
-    histories = {pin["pin"]: revision.file("history") for pin in pins}
-    return _judged(saved, histories, str(revision.file("results")), claims, record.name, revision.name)
+    checks, after = _judged(revision.file("results"), lambda _: revision.file("history"), claims)
+    return report("rejudge", record.name, revision.name, checks, after)
 
 
-def of_run(folder: Path, claims: str) -> Document:
+def of_run(folder: Path, claims: str = RECORDED) -> Document:
     """Judge the histories in the folder of a run again and compare the bytes of its results."""
-    path = folder / "results.json"
+    checks, after = _judged(folder / "results.json", lambda pin: folder / pin / "history.jsonl", claims)
+    return report("rejudge", None, None, checks, after)
+
+
+def again(path: Path, history_of: Callable[[str], Path]) -> list[Check]:
+    """Return whether results follow from their evidence, by the claims that they name; `history_of` finds that of a pin."""
+    return _judged(path, history_of, RECORDED)[0]
+
+
+def _judged(path: Path, history_of: Callable[[str], Path], claims: str) -> tuple[list[Check], Document]:
     saved = document.read(path)
-    histories = {pin["pin"]: folder / pin["pin"] / "history.jsonl" for pin in results.read(saved, str(path))["pins"]}
-    return _judged(saved, histories, str(path), claims, None, None)
-
-
-def _judged(
-    saved: bytes, histories: Mapping[str, Path], where: str, claims: str, record: str | None, revision: str | None
-) -> Document:
-    before = results.read(saved, where)
-    pins = [_pin(pin, histories[pin["pin"]], claims) for pin in before["pins"]]
+    before = results.read(saved, str(path))
+    pins = [_pin(pin, history_of(pin["pin"]), claims) for pin in before["pins"]]
     after = results.build(pins, before["record"])
     difference = first_difference(saved, document.canonical(after))
-    evidence = [
-        Check(f"evidence of pin {old['pin']}", old["history"] == new["history"], f"SHA-256 {new['history']}")
-        for old, new in zip(before["pins"], pins, strict=True)
-    ]
-    verdicts = Check("results.json", difference is None, difference or "the very bytes that were saved")
-    return document_of("rejudge", record, revision, [*evidence, verdicts], after)
+    evidence = [_evidence(old, new) for old, new in zip(before["pins"], pins, strict=True)]
+    return [*evidence, Check("judged again", difference is None, difference or "the very bytes of results.json")], after
+
+
+def _evidence(old: Document, new: Document) -> Check:
+    name = f"evidence of pin {old['pin']}"
+    if old["history"] is None:
+        return Check(name, None, "none was saved: the environment could not be had")
+    return Check(name, old["history"] == new["history"], f"SHA-256 {new['history']}")
 
 
 def _pin(pin: Document, path: Path, claims: str) -> Document:
@@ -51,7 +57,7 @@ def _pin(pin: Document, path: Path, claims: str) -> Document:
         return pin
     data = document.read(path)
     found = history.read(data, str(path))
-    return results.pin_results(found, data, _recorded(pin, found, str(path)) if claims == "recorded" else _suite(found))
+    return results.pin_results(found, data, _recorded(pin, found, str(path)) if claims == RECORDED else _suite(found))
 
 
 def _recorded(pin: Document, found: history.History, where: str) -> Claims:

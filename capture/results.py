@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from capture import document, smoke
-from capture.authority import Call, Ruling, TooManyRulings, proposals, rulings, shown
+from capture.authority import Call, Ruling, proposals, rulings, same, shown
 from capture.case import Case
 from capture.document import Document
 from capture.errors import InputRefused
@@ -67,9 +67,40 @@ def read(data: bytes, where: str) -> Document:
 def _complaints(found: Document) -> Iterable[str]:
     yield from _twice("pins", [pin["pin"] for pin in found["pins"]])
     for pin in found["pins"]:
-        yield from _twice(f"pin {pin['pin']}", [case["case"] for case in pin["cases"]])
-        yield from _miscounted(f"pin {pin['pin']}", pin["counts"], pin["cases"])
+        where = f"pin {pin['pin']}"
+        yield from _twice(where, [case["case"] for case in pin["cases"]])
+        yield from _miscounted(where, pin["counts"], pin["cases"])
+        for case in pin["cases"]:
+            yield from (f"{where}, case {case['case']}: {complaint}" for complaint in _contradictions(case, pin))
     yield from _miscounted("top level", found["counts"], [case for pin in found["pins"] for case in pin["cases"]])
+
+
+def _contradictions(case: Document, pin: Document) -> Iterable[str]:
+    """Yield where the verdict of a case does not follow from what stands beside it."""
+    claims = [claim["claim"] for claim in case["claims"] if not _agrees(claim)]
+    yield from (f"claim {name}: its verdict does not agree with its faults or with what it examined" for name in claims)
+    said = (case["verdict"], case["reason"])
+    if pin["history"] is None and (said != (UNKNOWN, "environment") or case["claims"]):
+        yield "without a history every case is UNKNOWN (environment)"
+    if pin["smoke"] == FAIL and said != (UNKNOWN, "smoke"):
+        yield "after a smoke test that failed every case is UNKNOWN (smoke)"
+    if pin["smoke"] == PASS and not _follows(case):
+        yield "its verdict does not follow from its claims and its trigger"
+
+
+def _agrees(claim: Document) -> bool:
+    if claim["verdict"] == PASS and not claim["examined"]:
+        return False
+    return (claim["verdict"] == FAIL, claim["verdict"] == UNKNOWN) == (bool(claim["faults"]), claim["reason"] is not None)
+
+
+def _follows(case: Document) -> bool:
+    verdicts = {claim["verdict"] for claim in case["claims"]}
+    if FAIL in verdicts or case["verdict"] == FAIL:
+        return FAIL in verdicts and (case["verdict"], case["reason"]) == (FAIL, None)
+    if case["verdict"] == UNKNOWN:
+        return case["reason"] is not None
+    return bool(case["trigger"]["happened"]) and PASS in verdicts and UNKNOWN not in verdicts and case["reason"] is None
 
 
 def _twice(where: str, names: list[str]) -> Iterable[str]:
@@ -119,23 +150,20 @@ def _claim(judgement: Judgement) -> Document:
 
 
 def _rows(history: CaseHistory) -> list[Document]:
-    try:
-        ruling = rulings(history)[0]
-    except TooManyRulings:
-        ruling = Ruling()
+    ruling = rulings(history).first
     return [_row(history, call, ruling) for call in proposals(history)]
 
 
 def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
     """Join what each vantage saw of one call; `sent` waits for a wire to watch."""
-    answer = ruling.decided.get(call.id)
+    answers = [answer.decision for answer in ruling.answers if answer.call == call.id]
     return {
         "call": call.id,
         "proposed": {"tool": call.tool, "args": call.args},
         "shown": [
             _action(item.call) for number, _ in history.steps() for item in shown(history, number) or [] if item.call.id == call.id
         ],
-        "decided": [{key: answer[key] for key in answer if key != "call"}] if answer else [],
+        "decided": [{key: decision[key] for key in decision if key != "call"} for decision in answers],
         "checkpointed": _stored_for(history, call.id),
         "dispatched": [
             {"tool": ruled.entry["tool"], "args": ruled.entry["args"]} for ruled in ruling.dispatches if ruled.call == call.id
@@ -165,7 +193,7 @@ def _stored_for(history: CaseHistory, call: str | None) -> list[Any]:
     found: list[Any] = []
     for checkpoint in history.of("checkpoint"):
         stored = checkpoint.get("stored_edits")
-        if isinstance(stored, Mapping) and call in stored and stored[call] not in found:
+        if isinstance(stored, Mapping) and call in stored and not any(same(stored[call], known) for known in found):
             found.append(stored[call])
     return found
 

@@ -2,7 +2,9 @@
 
 import logging
 import platform
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -17,7 +19,7 @@ from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
 
-__all__ = ["STEP_SECONDS", "Row", "Run", "record_pin", "run_pins"]
+__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "record_pin", "run_pins"]
 
 Cases = Callable[[], Sequence[Case]]
 """Gives the cases of a run; asked several times, it gives the same ones."""
@@ -71,23 +73,50 @@ def record_pin(pin: Pin, cases: Cases, python: Interpreter, folder: Path, second
     return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
 
 
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run, so that two runs do not write into one; a folder with anything else in it is refused.
+
+    A run that is refused before it has begun leaves no folder behind.
+    """
+    with cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
+        with cache.storage(folder):
+            new = not folder.exists() or not any(folder.iterdir())
+        if not new and not (folder / "run.json").is_file():
+            raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
+        try:
+            document.write(folder / "run.json", document.canonical({"run": 1, "started": _now()}))
+            yield
+        except InputRefused:
+            if new:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, asked: str | None, folder: Path) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
-    started = datetime.now(UTC)
-    rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
-    found = results.build([row.results for row in rows])
-    document.write(folder / "results.json", document.canonical(found))
-    machines = {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)}
-    document.write(folder / "run.json", document.canonical(about(started, asked, python, machines)))
+    started = _now()
+    with claimed(folder):
+        if len(pins) > 1:
+            cases()  # a case that is refused is no pin's fault
+        rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
+        found = results.build([row.results for row in rows])
+        document.write(folder / "results.json", document.canonical(found))
+        machines = {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)}
+        document.write(folder / "run.json", document.canonical(about(started, asked, python, machines)))
     return Run(folder, found, rows)
 
 
-def about(started: datetime, asked: str | None, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
+def about(started: str, asked: str | None, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what varies from run to run and stays outside of every digest: the content of run.json."""
     return {
         "run": 1,
-        "started": started.isoformat(timespec="seconds"),
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": started,
+        "ended": _now(),
         "dispatch-audit": version("dispatch-audit"),
         "python": {
             "asked": asked,
@@ -109,7 +138,7 @@ def _observe(
         suite = cases()
         if environment.damage(place):
             return None
-        _LOG.info("running %d cases at pin %s", len(suite), pin.name)
+        _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
         seen = recorder.describe(pin.packages, pin.files)
         for difference in environment.differences(pin, seen):
             raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
@@ -129,4 +158,5 @@ def _row(pin: Pin, cases: Cases, python: Interpreter, folder: Path, *, alone: bo
     except (EnvironmentFailed, InputRefused, ProbeFailed) as error:
         if alone:
             raise
+        _LOG.info("pin %s has no environment: %s", pin.name, error.message)
         return Row(results.unbuilt(pin.name, cases()), None, {"error": error.message})

@@ -1,5 +1,6 @@
 """A scenario: a case without the claims that judge it. Both a case file and a saved history carry one, so both are checked here."""
 
+import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -33,9 +34,21 @@ def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     if not smoke and any("plant" in tool for tool in scenario["subject"]["tools"]):
         yield "key subject.tools: only the smoke test may plant a fault"
     yield from _twice("subject.tools", tools)
+    yield from _parameters(scenario["subject"]["tools"])
     yield from _twice("script.calls", calls)
     yield from unknown("gated", scenario["gated"], tools, "a tool of the subject")
     yield from _steps(scenario["steps"], calls)
+
+
+_TAKEN = frozenset({"args", "callbacks", "config", "kwargs", "run_manager", "runtime", "self", "state", "store", "tool_call_id"})
+
+
+def _parameters(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a complaint for each parameter whose name the framework, or the class of its schema, takes for itself."""
+    for tool in tools:
+        for name in tool["parameters"]:
+            if name in _TAKEN or name.startswith(("_", "model_")) or not name.isidentifier() or keyword.iskeyword(name):
+                yield f"key subject.tools: {tool['name']} has a parameter {name!r}, which is not a name that a tool can have"
 
 
 def _twice(key: str, names: list[str]) -> Iterator[str]:

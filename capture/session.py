@@ -52,7 +52,8 @@ class Session:
             cwd=log.parent,
             start_new_session=True,
         )
-        self._commands, self._answers = _both(self._process.stdin, self._process.stdout)
+        self._commands, self._answers = _present(self._process.stdin), _present(self._process.stdout)
+        os.set_blocking(self._commands.fileno(), False)
         self._drain = threading.Thread(target=_keep, args=(self._process.stderr, log), daemon=True)
         self._drain.start()
 
@@ -69,8 +70,9 @@ class Session:
         self._number += 1
         request = {"protocol": PROTOCOL, "run": self._run, "id": self._number, "command": command, **fields}
         document.check(request, "message", f"command {command}")
-        self._send(document.line(request))
-        answer = self._parse(self._line(time.monotonic() + seconds, command), command)
+        deadline = time.monotonic() + seconds
+        self._send(document.line(request), deadline, command)
+        answer = self._parse(self._line(deadline, command), command)
         if (answer.get("run"), answer.get("id")) != (self._run, self._number):
             raise ProbeFailed(f"the probe answered {command} for another run")
         if answer["status"] == "failed":
@@ -87,22 +89,29 @@ class Session:
                 stream.close()
         self._drain.join(timeout=5)
 
-    def _send(self, data: bytes) -> None:
-        try:
-            self._commands.write(data)
-            self._commands.flush()
-        except OSError:
-            raise ProbeFailed("the probe ended before it could be asked") from None
+    def _send(self, data: bytes, deadline: float, command: str) -> None:
+        """Write a command; a probe that does not read it is one that does not answer."""
+        while data:
+            self._wait(self._commands, selectors.EVENT_WRITE, deadline, command)
+            try:
+                data = data[os.write(self._commands.fileno(), data) :]
+            except BlockingIOError:
+                continue
+            except OSError:
+                raise ProbeFailed(f"the probe ended before {command}") from None
 
     def _line(self, deadline: float, command: str) -> bytes:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._answers, selectors.EVENT_READ)
-            while b"\n" not in self._rest:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise ProbeFailed(f"the probe did not answer {command} in time", "timeout")
-                self._read(command)
+        while b"\n" not in self._rest:
+            self._wait(self._answers, selectors.EVENT_READ, deadline, command)
+            self._read(command)
         line, _, self._rest = self._rest.partition(b"\n")
         return line
+
+    def _wait(self, stream: IO[bytes], event: int, deadline: float, command: str) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, event)
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise ProbeFailed(f"the probe did not answer {command} in time", "timeout")
 
     def _read(self, command: str) -> None:
         data = os.read(self._answers.fileno(), 65536)
@@ -130,10 +139,6 @@ def _keep(stream: IO[bytes] | None, log: Path) -> None:
         while data := os.read(source.fileno(), 65536):
             file.write(data[:left])
             left -= len(data[:left])
-
-
-def _both(commands: IO[bytes] | None, answers: IO[bytes] | None) -> tuple[IO[bytes], IO[bytes]]:
-    return _present(commands), _present(answers)
 
 
 def _present(stream: IO[bytes] | None) -> IO[bytes]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from capture.authority import TooManyRulings, rulings
+from capture.authority import rulings
 from capture.history import CaseHistory
 
 __all__ = ["TRIGGERS"]
@@ -10,10 +10,7 @@ __all__ = ["TRIGGERS"]
 
 def _answer_delivered(history: CaseHistory) -> bool:
     """An answer that was offered to the reviewer was delivered to an open question."""
-    try:
-        return any(ruling.decided for ruling in rulings(history))
-    except TooManyRulings:
-        return True
+    return bool(rulings(history).first.answers)
 
 
 def _model_proposed(history: CaseHistory) -> bool:

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from capture.claims import CLAIMS, Claim, Fault, Finding
+from capture.completeness import gap
 from capture.errors import InputRefused
 from capture.history import CaseHistory
 from capture.trigger import TRIGGERS
 
-__all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "REASONS", "UNKNOWN", "CaseVerdict", "Judgement", "judge", "judge_claim"]
+__all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "REASONS", "UNKNOWN", "CaseVerdict", "Judgement", "judge", "judge_claim", "merge"]
 
 PASS, FAIL, UNKNOWN, NOT_APPLICABLE = "PASS", "FAIL", "UNKNOWN", "not applicable"
 
@@ -55,53 +56,35 @@ def judge(history: CaseHistory, claims: Iterable[str]) -> CaseVerdict:
     """Judge a history by the claims with these names, such as `core/no-refused-dispatch@1`."""
     triggered = _trigger(history)
     judged = tuple(judge_claim(history, _claim(name)) for name in claims)
-    reason, detail = _obstacle(history)
-    verdict, reason = _merge(judged, reason, triggered=triggered)
-    return CaseVerdict(verdict, reason, detail if reason in ("error", "timeout", "unsupported") else None, triggered, judged)
+    missing = gap(history)
+    verdict, reason = merge(judged, missing[0] if missing else None, triggered=triggered)
+    return CaseVerdict(verdict, reason, missing[1] if missing and verdict == UNKNOWN else None, triggered, judged)
 
 
 def judge_claim(history: CaseHistory, claim: Claim) -> Judgement:
     """Judge a history by one claim."""
-    missing = [vantage for vantage in claim.vantages if not _observed(history, vantage)]
-    obstacle, _ = _obstacle(history)
-    finding = Finding(0, unknown="unobservable") if missing else claim.find(history)
+    missing = gap(history)
+    unseen = any(not _observed(history, vantage) for vantage in claim.vantages)
+    finding = Finding(0, unknown="unobservable") if unseen else claim.find(history)
     if finding.faults:
         return Judgement(claim.name, FAIL, None, finding.examined, finding.faults)
-    reason = obstacle or finding.unknown
+    reason = missing[0] if missing else finding.unknown
     if reason:
         return Judgement(claim.name, UNKNOWN, reason, finding.examined, ())
     return Judgement(claim.name, PASS if finding.examined else NOT_APPLICABLE, None, finding.examined, ())
 
 
-def _merge(judged: tuple[Judgement, ...], obstacle: str | None, *, triggered: bool) -> tuple[str, str | None]:
-    if any(judgement.verdict == FAIL for judgement in judged):
+def merge(judged: Iterable[Judgement], obstacle: str | None, *, triggered: bool) -> tuple[str, str | None]:
+    """Return the verdict of a case and its reason, from those of its claims and from what stands in the way of a PASS."""
+    verdicts = [judgement.verdict for judgement in judged]
+    if FAIL in verdicts:
         return FAIL, None
     if obstacle:
         return UNKNOWN, obstacle
     unknown = [judgement.reason for judgement in judged if judgement.verdict == UNKNOWN]
     if unknown:
         return UNKNOWN, unknown[0]
-    if not triggered or not any(judgement.verdict == PASS for judgement in judged):
-        return UNKNOWN, "untriggered"
-    return PASS, None
-
-
-def _obstacle(history: CaseHistory) -> tuple[str | None, str | None]:
-    """Return why a history is not a whole observation, if it is not: a fault, a feature missing, a step nobody saw end."""
-    for entry in history.of("fault"):
-        return str(entry["reason"]), str(entry["detail"])
-    for entry in history.of("unsupported"):
-        return "unsupported", str(entry["feature"])
-    started = [entry["step"] for entry in history.of("step")]
-    if started != list(range(len(history.scenario["steps"]) + 1)) and not _refused_to_build(history):
-        return "error", "the journal does not have every step of the case"
-    if any(history.outcome(step) is None for step in started):
-        return "error", "the journal does not have the outcome of every step"
-    return None, None
-
-
-def _refused_to_build(history: CaseHistory) -> bool:
-    return history.outcome(0) == "raised"
+    return (PASS, None) if triggered and PASS in verdicts else (UNKNOWN, "untriggered")
 
 
 def _observed(history: CaseHistory, vantage: str) -> bool:

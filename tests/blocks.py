@@ -23,10 +23,19 @@ def table() -> str:
     return markdown.table(COLUMNS, ([code(found[0]), *map(markdown.text, found[1:])] for found in cells))
 
 
-def digest() -> str:
-    """Return the line that cites the latest revision of I05."""
+def _cited() -> str:
     revision = record.find("i05").revision(None)
-    return f"    record i05, revision {revision.name}, results.json sha256:{revision.digests['results']}\n"
+    return f"record i05, revision {revision.name}, results.json sha256:{revision.digests['results']}"
+
+
+def digest() -> str:
+    """Return the line that cites the latest revision of I05, as a block of Markdown."""
+    return f"    {_cited()}\n"
+
+
+def citation() -> str:
+    """Return the line that cites the latest revision of I05, as a comment."""
+    return f"# {_cited()}\n"
 
 
 def picture(case: str) -> str:

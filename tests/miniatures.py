@@ -136,7 +136,7 @@ class Subject:
     def save(self, *following: str) -> None:
         """Put a checkpoint."""
         record = {"checkpoint": f"c-{time.monotonic_ns()}", "parent": None, "next": list(following), "keys": ["messages"]}
-        held = {} if self.stored is None else {"stored_edits": self.stored}
+        held = {} if self.stored is None else {"stored_edits": self.stored, "keys": [KEY, "messages"]}
         self.checkpoints.append({**record, **held, "messages": list(self.messages)})
 
     def shown(self) -> list[Action]:

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from capture.authority import MOST_RULINGS, Class, TooManyRulings, rulings, same
+from capture.authority import MOST_WALKS, Class, rulings, same
 from capture.claims import current
 from capture.history import CaseHistory
-from capture.verdict import FAIL, PASS, UNKNOWN, judge_claim
+from capture.verdict import FAIL, PASS, UNKNOWN
 
 Entry = dict[str, Any]
 Call = tuple[str, str, Mapping[str, Any]]
@@ -72,14 +72,16 @@ def history(steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], g
 
 def classes(found: CaseHistory) -> list[str]:
     """Return the class of each dispatch of a history that has one ruling."""
-    (ruling,) = rulings(found)
+    (ruling,) = rulings(found).rulings
     return [ruled.kind.value for ruled in ruling.dispatches]
 
 
 def verdict(found: CaseHistory, claim: str) -> tuple[str, str | None]:
-    """Return the verdict of a core claim and its reason."""
-    judged = judge_claim(found, current()[f"core/{claim}"])
-    return judged.verdict, judged.reason
+    """Return what a core claim finds in these few entries, which are not a whole observation, as a verdict and its reason."""
+    finding = current()[f"core/{claim}"].find(found)
+    if finding.faults:
+        return FAIL, None
+    return (UNKNOWN, finding.unknown) if finding.unknown else (PASS, None)
 
 
 ASKED_BOTH = [propose(1, A, B), *ask(1, A, B)]
@@ -134,6 +136,25 @@ def test_a_second_answer_to_an_open_question_gives_no_second_token() -> None:
     )
     assert classes(found) == ["authorised", "repeated"]
     assert verdict(found, "no-repeated-dispatch") == (FAIL, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ran", "kind"),
+    [
+        ("approve", "edit", A, "altered"),
+        ("approve", "edit", ("a", "send", {"to": "z"}), "authorised"),
+        ("edit", "approve", A, "authorised"),
+        ("edit", "approve", ("a", "send", {"to": "z"}), "altered"),
+        ("reject", "approve", A, "authorised"),
+        ("approve", "reject", A, "refused"),
+    ],
+)
+def test_the_last_word_about_an_open_question_counts(first: str, second: str, ran: Call, kind: str) -> None:
+    """A step that raised leaves the question open: what is answered then replaces what was answered before."""
+    extra = {"edited_action": {"name": "send", "args": {"to": "z"}}}
+    steps = [decide(("a", word), **(extra if word == "edit" else {})) for word in (first, second)]
+    found = history(steps, propose(1, A), ask(1, A), end(2, "raised"), dispatch(3, ran), end(3, "ended"))
+    assert classes(found) == [kind]
 
 
 def test_an_answer_that_raised_keeps_its_token() -> None:
@@ -220,10 +241,7 @@ def test_equal_calls_without_ids_are_ambiguous() -> None:
     twin: Call = ("b", "send", {"to": "x"})
     step = decide(("a", "approve"), ("b", "reject"))
     found = history([step], propose(1, A, twin), ask(1, A, twin), dispatch(2, A), end(2, "ended"))
-    assert {tuple(ruled.kind for ruled in ruling.dispatches) for ruling in rulings(found)} == {
-        (Class.AUTHORISED,),
-        (Class.REFUSED,),
-    }
+    assert [ruling.dispatches[0].kind for ruling in rulings(found).rulings] == [Class.AUTHORISED, Class.REFUSED]
     assert verdict(found, "no-refused-dispatch") == (UNKNOWN, "ambiguous")
 
 
@@ -240,10 +258,11 @@ def test_equal_calls_with_ids_are_not_ambiguous(ran: str, expected: str) -> None
 def test_more_readings_than_are_worth_walking_are_ambiguous() -> None:
     """Very many equal dispatches of equal calls are not walked to the end, and never called PASS."""
     twin: Call = ("b", "send", {"to": "x"})
-    many = [dispatch(2, A, number) for number in range(MOST_RULINGS)]
-    found = history([decide(("a", "approve"), ("b", "approve"))], propose(1, A, twin), ask(1, A, twin), many, end(2, "ended"))
-    with pytest.raises(TooManyRulings):
-        rulings(found)
+    many = [dispatch(2, A, number) for number in range(MOST_WALKS)]
+    step = decide(("a", "approve"), ("b", "approve"))
+    found = history([step], propose(1, A, twin), ask(1, A, twin), many, end(2, "ended"))
+    assert not rulings(found).complete
+    assert len(rulings(found).first.dispatches) == MOST_WALKS
     assert verdict(found, "no-repeated-dispatch") == (UNKNOWN, "ambiguous")
 
 

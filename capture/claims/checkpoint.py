@@ -1,29 +1,31 @@
 """Claims about what the checkpointer stores: the replacement of an edited call, and the way of the graph."""
 
-from capture.authority import decided, same
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from capture.authority import Answer, rulings, same
 from capture.claims.registry import Fault, Finding, claim, numbered
 from capture.history import CaseHistory, Entry
 
 _I05 = "The record I05: the middleware stores a replacement by call id and writes its key on every reviewed turn."
 
+Numbered = tuple[int, Entry]
+
 
 @claim(
     "checkpoint/edits-stored",
     version=1,
-    sentence="From the first checkpoint after the review to the last one, exactly the edited calls have a stored replacement.",
+    sentence="From the review of a turn on, until another turn is proposed, checkpoints store exactly the replacements decided.",
     promised=_I05,
     vantages=("prompt", "review", "checkpoint"),
 )
 def edits_stored(history: CaseHistory) -> Finding:
-    """Examine every checkpoint that was written by or after the step that answered."""
-    stored = {call: decision["edited_action"] for call, decision in decided(history, "edit").items()}
-    after = _after_review(history)
-    wrong = [(number, found) for number, found in after if not same(found.get("stored_edits", {}), stored)]
+    """Examine every checkpoint after a review whose last proposed turn is the reviewed one."""
+    reviewed = list(_reviewed(history))
+    wrong = [(number, found, stored) for number, found, stored in reviewed if not same(found.get("stored_edits", {}), stored)]
     # One fault is enough: the first checkpoint shows it, and results hold what every checkpoint stored.
-    return Finding(
-        len(after),
-        tuple(Fault(numbered("checkpoint", number), stored, found.get("stored_edits")) for number, found in wrong[:1]),
-    )
+    faults = [Fault(numbered("checkpoint", number), stored, found.get("stored_edits")) for number, found, stored in wrong[:1]]
+    return Finding(len(reviewed), tuple(faults))
 
 
 @claim(
@@ -35,14 +37,12 @@ def edits_stored(history: CaseHistory) -> Finding:
 )
 def absent_before_review(history: CaseHistory) -> Finding:
     """Examine every checkpoint written before the first step that answered, in a history whose later ones hold the key."""
-    first = _first_answer(history)
-    before = [(number, found) for number, found in _numbered(history) if first is not None and found["step"] < first]
-    if not any("stored_edits" in found for found in history.of("checkpoint")):
+    answers = rulings(history).first.answers
+    if not answers or not any("stored_edits" in found for found in history.of("checkpoint")):
         return Finding(0)
-    faults = tuple(
-        Fault(numbered("checkpoint", number), None, found["stored_edits"]) for number, found in before if "stored_edits" in found
-    )
-    return Finding(len(before), faults)
+    before = [(number, found) for number, found in _numbered(history) if found["step"] < answers[0].step]
+    wrong = [(number, found["stored_edits"]) for number, found in before if "stored_edits" in found]
+    return Finding(len(before), tuple(Fault(numbered("checkpoint", number), None, value) for number, value in wrong))
 
 
 @claim(
@@ -53,26 +53,33 @@ def absent_before_review(history: CaseHistory) -> Finding:
     vantages=("prompt", "review", "checkpoint"),
 )
 def rejected_skips_tools(history: CaseHistory) -> Finding:
-    """Examine every checkpoint after a review that rejected all that was shown."""
-    if not decided(history, "reject") or decided(history, "approve", "edit", "respond"):
-        return Finding(0)
-    after = _after_review(history)
-    faults = tuple(
-        Fault(numbered("checkpoint", number), ["model"], found["next"]) for number, found in after if "tools" in found["next"]
-    )
-    return Finding(len(after), faults)
+    """Examine every checkpoint after a review whose last proposed turn was rejected as a whole."""
+    rejected = [
+        (number, found)
+        for number, found in _numbered(history)
+        for answers in [_answers(history, found)]
+        if answers and all(answer.decision["type"] == "reject" for answer in answers.values())
+    ]
+    wrong = [(number, found["next"]) for number, found in rejected if "tools" in found["next"]]
+    return Finding(len(rejected), tuple(Fault(numbered("checkpoint", number), ["model"], value) for number, value in wrong))
 
 
-def _first_answer(history: CaseHistory) -> int | None:
-    return next((number for number, step in history.steps() if step["do"] == "resume"), None)
-
-
-def _numbered(history: CaseHistory) -> list[tuple[int, Entry]]:
+def _numbered(history: CaseHistory) -> list[Numbered]:
     return list(enumerate(history.of("checkpoint"), start=1))
 
 
-def _after_review(history: CaseHistory) -> list[tuple[int, Entry]]:
-    first = _first_answer(history)
-    if first is None or not decided(history, "approve", "edit", "reject", "respond"):
-        return []
-    return [(number, found) for number, found in _numbered(history) if found["step"] >= first]
+def _reviewed(history: CaseHistory) -> Iterator[tuple[int, Entry, Mapping[str | None, Any]]]:
+    """Yield each checkpoint after a review, and what it should store."""
+    for number, found in _numbered(history):
+        answers = _answers(history, found)
+        if answers:
+            edits = {call: answer for call, answer in answers.items() if answer.decision["type"] == "edit"}
+            yield number, found, {call: answer.decision["edited_action"] for call, answer in edits.items()}
+
+
+def _answers(history: CaseHistory, checkpoint: Entry) -> Mapping[str | None, Answer]:
+    """Return the answers about the last proposed turn that a checkpoint holds, if they were given by then."""
+    turns = [message["calls"] for message in checkpoint["messages"] if message.get("calls")]
+    last = rulings(history).first.last()
+    found = {call["id"]: last[call["id"]] for call in turns[-1] if call["id"] in last} if turns else {}
+    return found if all(answer.step <= checkpoint["step"] for answer in found.values()) else {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from capture.authority import Call, Class, Ruled, Ruling, Token, TooManyRulings, proposals, rulings, same
+from capture.authority import Call, Class, Ruled, Ruling, Token, proposals, rulings, same
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
 
@@ -12,13 +12,12 @@ _VANTAGES = ("prompt", "review", "dispatch")
 
 def _by_ruling(history: CaseHistory, find: Callable[[Ruling], Finding]) -> Finding:
     """Find under every ruling; where they disagree about whether the claim holds, nobody can know."""
-    try:
-        readings = rulings(history)
-    except TooManyRulings:
+    readings = rulings(history)
+    if not readings.complete:
         return Finding(1, unknown="ambiguous")
-    if not all(ruling.readable for ruling in readings):
+    if not readings.first.readable:
         return Finding(1, unknown="unobservable")
-    findings = [find(ruling) for ruling in readings]
+    findings = [find(ruling) for ruling in readings.rulings]
     if len({(bool(finding.faults), finding.unknown) for finding in findings}) > 1:
         return Finding(max(finding.examined for finding in findings), unknown="ambiguous")
     return findings[0]
@@ -128,7 +127,7 @@ def authorised_dispatch(history: CaseHistory) -> Finding:
 @claim(
     "core/ungated-dispatch",
     version=1,
-    sentence="A call that needs no answer runs with the arguments that the model proposed.",
+    sentence="A call that needs no answer runs once, with the arguments that the model proposed.",
     promised=_OURS,
     vantages=("prompt", "dispatch"),
 )
@@ -137,15 +136,19 @@ def ungated_dispatch(history: CaseHistory) -> Finding:
     wanted = [call for call in proposals(history) if call.tool not in history.scenario["gated"]]
 
     def find(ruling: Ruling) -> Finding:
-        found = ruling.of(Class.UNGATED)
-        strange = [ruled for ruled in found if not any(_is(ruled, call) for call in wanted)]
-        missing = [
-            call for call in wanted if not any(_is(ruled, call) for ruled in found) and not _answered_by_error(call.id, history)
-        ]
+        left = list(wanted)
+        strange = []
+        for ruled in ruling.of(Class.UNGATED):
+            mine = next((call for call in left if _is(ruled, call)), None)
+            if mine is None:
+                strange.append(ruled)
+            else:
+                left.remove(mine)
+        missing = [call for call in left if not _answered_by_error(call.id, history)]
         if missing and history.last_outcome() != "ended" and not strange:
             return Finding(len(wanted), unknown="unfinished")
         faults = (*_faults(strange, lambda _: None), *(_never(call) for call in missing))
-        return Finding(max(len(wanted), len(found)), faults)
+        return Finding(max(len(wanted), len(strange)), faults)
 
     return _by_ruling(history, find)
 

@@ -1,16 +1,18 @@
 """Claims about the conversation: what it keeps of a proposal, and what the model is told about a call."""
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capture.authority import Call, decided, proposals, same
+from capture.authority import Answer, Call, decided, proposals, same
 from capture.claims.registry import Fault, Finding, claim, evidence
-from capture.document import line
 from capture.history import CaseHistory
 
 _I05 = "The record I05, from its static trace of the middleware: history keeps the model's proposal under the same call id."
 _NOTICE = "langchain, HumanInTheLoopMiddleware, `edit_notice`: text prepended to the result of an edited call; None adds nothing."
+
+Message = Mapping[str, Any]
 
 
 @claim(
@@ -18,12 +20,15 @@ _NOTICE = "langchain, HumanInTheLoopMiddleware, `edit_notice`: text prepended to
     version=1,
     sentence="The final conversation holds every proposed call under its id, with the tool and arguments that the model wrote.",
     promised=_I05,
-    vantages=("prompt", "messages"),
+    vantages=("prompt",),
 )
 def proposal_kept(history: CaseHistory) -> Finding:
-    """Examine every proposed call, once the last step returned a conversation."""
-    kept = {call["id"]: call for message in _messages(history) for call in message.get("calls", [])}
-    wanted = _reported(history)
+    """Examine every proposed call, in the conversation that the last step returned."""
+    wanted = proposals(history)
+    messages = history.final_messages()
+    if messages is None:
+        return _unread(len(wanted))
+    kept = {call["id"]: call for message in messages for call in message.get("calls", [])}
     faults = tuple(_not_kept(call, kept.get(call.id)) for call in wanted if not _keeps(kept.get(call.id), call))
     return Finding(len(wanted), faults)
 
@@ -31,15 +36,17 @@ def proposal_kept(history: CaseHistory) -> Finding:
 @claim(
     "messages/one-answer",
     version=1,
-    sentence="The final conversation answers every proposed call with exactly one tool message under its id.",
+    sentence="Once the run has ended, the conversation answers every proposed call with exactly one tool message under its id.",
     promised="langchain, create_agent: every tool call in the conversation is paired with one tool message.",
-    vantages=("prompt", "messages"),
+    vantages=("prompt",),
 )
 def one_answer(history: CaseHistory) -> Finding:
     """Examine every proposed call of a run that ended."""
-    if history.last_outcome() != "ended":
-        return Finding(0)
-    counts = {call.id: len(_answers(history, call.id)) for call in proposals(history)}
+    wanted = proposals(history)
+    messages = history.final_messages()
+    if messages is None or history.last_outcome() != "ended":
+        return _unread(len(wanted))
+    counts = {call.id: len(_answers(messages, call.id)) for call in wanted}
     faults = tuple(Fault(evidence("messages", call, count), 1, count) for call, count in counts.items() if count != 1)
     return Finding(len(counts), faults)
 
@@ -49,101 +56,125 @@ def one_answer(history: CaseHistory) -> Finding:
     version=1,
     sentence="The tool message that answers a rejected call has the status error.",
     promised="langchain, HumanInTheLoopMiddleware: a rejection is answered with an error tool message.",
-    vantages=("prompt", "review", "messages"),
+    vantages=("prompt", "review"),
 )
 def rejection_is_error(history: CaseHistory) -> Finding:
     """Examine every tool message that answers a rejected call."""
-    answers = [(call, message) for call in decided(history, "reject") for message in _answers(history, call)]
-    faults = tuple(
-        Fault(evidence("messages", call), "error", message.get("status"))
-        for call, message in answers
-        if message.get("status") != "error"
-    )
-    return Finding(len(answers), faults)
+    rejected = decided(history, "reject")
+    messages = history.final_messages()
+    if messages is None:
+        return _unread(len(rejected))
+    answers = [(call, message) for call in rejected for message in _answers(messages, call)]
+    wrong = [(call, message) for call, message in answers if message["status"] != "error"]
+    return Finding(len(answers), tuple(Fault(evidence("messages", call), "error", message["status"]) for call, message in wrong))
 
 
 @claim(
     "messages/edit-stated",
     version=1,
-    sentence="The tool message that answers an edited call states the arguments that the edit put in place.",
+    sentence="The tool message that answers an edited call states each value that the edit put in place.",
     promised=_NOTICE,
-    vantages=("prompt", "review", "messages"),
+    vantages=("prompt", "review"),
 )
 def edit_stated(history: CaseHistory) -> Finding:
-    """Examine every tool message that answers an edited call."""
-    edits = [
-        (call, decision, message) for call, decision in decided(history, "edit").items() for message in _answers(history, call)
-    ]
-    faults = tuple(
-        Fault(evidence("messages", call), value, message["content"])
-        for call, decision, message in edits
-        for value in _replaced(history, call, decision)
-        if not _states(message["content"], value)
+    """Examine every value that an edit put in place and that nothing else in the case would state, in the call's answer."""
+    values = list(_edited(history))
+    messages = history.final_messages()
+    if messages is None:
+        return _unread(len(values))
+    pairs = [(call, value, message) for call, value in values for message in _answers(messages, call)]
+    unstated = [(call, value, message) for call, value, message in pairs if not _states(message, value)]
+    return Finding(
+        len(pairs), tuple(Fault(evidence("messages", call), value, message["content"]) for call, value, message in unstated)
     )
-    return Finding(len(edits), faults)
 
 
 @claim(
     "messages/edit-unstated",
     version=1,
-    sentence="With the notice off, no message of the final conversation states what an edit put in place.",
+    sentence="With the notice off, no message of the final conversation states a value that an edit put in place.",
     promised=_NOTICE,
-    vantages=("prompt", "review", "messages"),
+    vantages=("prompt", "review"),
 )
 def edit_unstated(history: CaseHistory) -> Finding:
-    """Examine every edited call of a run that ended; what is looked for is each value that the edit changed."""
-    edits = decided(history, "edit") if history.last_outcome() == "ended" else {}
-    faults = tuple(
-        Fault(evidence("messages", call, number), None, value)
-        for call, decision in edits.items()
-        for value in _replaced(history, call, decision)
-        for number, message in enumerate(_messages(history), start=1)
-        if _states(_visible(message), value)
-    )
-    return Finding(len(edits), faults)
+    """Examine every value that an edit put in place and that nothing else in the case would state, in every message."""
+    values = list(_edited(history))
+    messages = history.final_messages()
+    if messages is None or history.last_outcome() != "ended":
+        return _unread(len(values))
+    stated = [
+        (call, value, number)
+        for call, value in values
+        for number, message in enumerate(messages, start=1)
+        if _states(message, value)
+    ]
+    return Finding(len(values), tuple(Fault(evidence("messages", call, number), None, value) for call, value, number in stated))
 
 
-def _messages(history: CaseHistory) -> Iterable[Mapping[str, Any]]:
-    return history.final_messages() or []
+def _unread(wanted: int) -> Finding:
+    """Say that the conversation in question was not returned: the run is not over, so far as anybody saw."""
+    return Finding(wanted, unknown="unfinished" if wanted else None)
 
 
-def _reported(history: CaseHistory) -> list[Call]:
-    """Return the calls proposed up to the last step that returned a conversation."""
-    steps = [entry["step"] for entry in history.of("messages")]
-    return proposals(history, steps[-1]) if steps else []
+def _answers(messages: list[Message], call: str | None) -> list[Message]:
+    return [message for message in messages if "answers" in message and message["answers"] == call]
 
 
-def _answers(history: CaseHistory, call: str | None) -> list[Mapping[str, Any]]:
-    return [message for message in _messages(history) if "answers" in message and message["answers"] == call]
+def _keeps(kept: Message | None, call: Call) -> bool:
+    return kept is not None and bool(kept["tool"] == call.tool) and same(kept["args"], call.args)
 
 
-def _replaced(history: CaseHistory, call: str | None, decision: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield each argument value that an edit changed."""
+def _not_kept(call: Call, kept: Message | None) -> Fault:
+    expected = {"tool": call.tool, "args": call.args}
+    observed = kept and {"tool": kept["tool"], "args": kept["args"]}
+    return Fault(evidence("messages", call.id, int(kept is not None)), expected, observed)
+
+
+def _edited(history: CaseHistory) -> Iterator[tuple[str | None, Any]]:
+    """Yield each value that an edit put in place, with its call; not one that the case itself makes others say."""
+    said = list(_leaves([history.scenario["script"], history.scenario["subject"], _texts(history)]))
+    for call, answer in decided(history, "edit").items():
+        for value in _replaced(history, call, answer):
+            if value != "" and not any(_in(form, text) for form in _forms(value) for text in said):
+                yield call, value
+
+
+def _texts(history: CaseHistory) -> list[str]:
+    return [step["text"] for step in history.scenario["steps"] if "text" in step]
+
+
+def _replaced(history: CaseHistory, call: str | None, answer: Answer) -> Iterator[Any]:
     proposed = next((known.args for known in proposals(history) if known.id == call), {})
-    for key, value in decision["edited_action"]["args"].items():
+    for key, value in answer.decision["edited_action"]["args"].items():
         if key not in proposed or not same(proposed[key], value):
             yield value
 
 
-def _states(content: object, value: object) -> bool:
-    """Tell whether a content shows a value, not as a part of a longer word: as itself if it is text, else as JSON."""
-    text = value if isinstance(value, str) else line(value).decode().strip()
-    shown = content if isinstance(content, str) else line(content).decode()
-    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", shown) is not None
+def _states(message: Message, value: Any) -> bool:
+    """Tell whether what a message says, or the arguments of its calls, show a value."""
+    leaves = list(_leaves([message.get("content"), [call["args"] for call in message.get("calls", [])]]))
+    return any(_in(form, text) for form in _forms(value) for text in leaves)
 
 
-def _visible(message: Mapping[str, Any]) -> object:
-    return {key: message[key] for key in ("content", "calls") if key in message}
+def _forms(value: Any) -> set[str]:
+    """Return the ways in which a text may show a value: as it is, or as JSON with or without characters beyond ASCII."""
+    if isinstance(value, str):
+        return {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    return {json.dumps(value), json.dumps(value, ensure_ascii=False)}
 
 
-def _keeps(kept: Mapping[str, Any] | None, call: Call) -> bool:
-    return kept is not None and bool(kept["tool"] == call.tool) and same(kept["args"], call.args)
+def _in(form: str, text: str) -> bool:
+    """Tell whether a text holds a form, not as a part of a longer word."""
+    return re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) is not None
 
 
-def _not_kept(call: Call, kept: Mapping[str, Any] | None) -> Fault:
-    expected = {"tool": call.tool, "args": call.args}
-    return Fault(
-        evidence("messages", call.id, int(kept is not None)),
-        expected,
-        kept and {"tool": kept["tool"], "args": kept["args"]},
-    )
+def _leaves(value: Any) -> Iterator[str]:
+    """Yield every text in a value, and every other value without parts as its JSON; names of keys are not said."""
+    if isinstance(value, Mapping):
+        for part in value.values():
+            yield from _leaves(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part)
+    elif value is not None:
+        yield value if isinstance(value, str) else json.dumps(value)

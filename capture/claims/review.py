@@ -1,6 +1,9 @@
 """Claims about what the reviewer was shown."""
 
-from capture.authority import proposals, same, shown
+from collections.abc import Iterator
+from typing import Any
+
+from capture.authority import Call, Item, proposals, same, shown
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
 
@@ -8,27 +11,45 @@ from capture.history import CaseHistory
 @claim(
     "review/proposal-shown",
     version=1,
-    sentence="Before a gated call runs, the reviewer is shown exactly what the model proposed, each gated call of the turn once.",
+    sentence="A step that returns has shown the reviewer every gated call that the model proposed in it, once and as proposed.",
     promised="langchain, HumanInTheLoopMiddleware: the request lists every call that needs approval with its name and arguments.",
     vantages=("prompt", "review"),
 )
 def proposal_shown(history: CaseHistory) -> Finding:
-    """Examine every gated call that the model proposed in a step that came back."""
-    gated = [call for call in proposals(history) if call.tool in history.scenario["gated"]]
-    if not any(history.outcome(number) in ("paused", "ended") for number, _ in history.steps()):
-        return Finding(0)
-    listings = [shown(history, number) for number, _ in history.steps() if history.outcome(number) == "paused"]
-    if any(listing is None for listing in listings):
-        return Finding(len(gated), unknown="unobservable")
-    seen = {item.call.id: item.call for listing in listings for item in listing or []}
-    faults = tuple(
-        Fault(
-            evidence("review", call.id),
-            {"tool": call.tool, "args": call.args},
-            found and {"tool": found.tool, "args": found.args},
-        )
-        for call in gated
-        for found in [seen.get(call.id)]
-        if found is None or found.tool != call.tool or not same(found.args, call.args)
-    )
-    return Finding(len(gated), faults)
+    """Examine every gated call proposed in a step that returned, and every call that a reviewer was shown."""
+    returned = [number for number, _ in history.steps() if history.outcome(number) in ("paused", "ended")]
+    listings = {number: shown(history, number) for number in returned}
+    if any(listing is None for listing in listings.values()):
+        return Finding(len(proposals(history)), unknown="unobservable")
+    examined, faults = 0, []
+    for number, listing in listings.items():
+        wanted = _gated(history, number)
+        examined += max(len(wanted), len(listing or []))
+        faults += [*_unshown(wanted, listing or []), *_untrue(history, number, listing or [])]
+    return Finding(examined, tuple(faults))
+
+
+def _gated(history: CaseHistory, step: int) -> list[Call]:
+    """Return the gated calls that the model proposed in a step."""
+    before = len(proposals(history, step - 1))
+    return [call for call in proposals(history, step)[before:] if call.tool in history.scenario["gated"]]
+
+
+def _unshown(wanted: list[Call], listing: list[Item]) -> Iterator[Fault]:
+    for call in wanted:
+        count = sum(item.call.id == call.id for item in listing)
+        if count != 1:
+            yield Fault(evidence("review", call.id, count), {"times": 1, **_action(call)}, {"times": count})
+
+
+def _untrue(history: CaseHistory, step: int, listing: list[Item]) -> Iterator[Fault]:
+    """Yield a fault for each call shown that was never proposed so; an older call may be shown again."""
+    proposed = proposals(history, step)
+    for item in listing:
+        own = [call for call in proposed if call.id == item.call.id]
+        if not any(call.tool == item.call.tool and same(call.args, item.call.args) for call in own):
+            yield Fault(evidence("review", item.call.id), _action(own[-1]) if own else None, _action(item.call))
+
+
+def _action(call: Call) -> dict[str, Any]:
+    return {"tool": call.tool, "args": call.args}

@@ -9,7 +9,7 @@ import click
 
 from capture import document
 
-__all__ = ["format_option", "out_option", "python_option", "schema_option"]
+__all__ = ["format_option", "is_run", "out_option", "python_option", "schema_option"]
 
 Command = Callable[..., Any]
 
@@ -61,3 +61,8 @@ out_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="Save the run here.  [default: a folder of its own in the cache]",
 )
+
+
+def is_run(target: str) -> bool:
+    """Tell whether an argument names the folder of a run; a name without a separator is a record's, whatever lies here."""
+    return "/" in target and (Path(target) / "run.json").is_file()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from capture.cli.options import format_option, schema_option
+from capture.cli.options import format_option, is_run, schema_option
 from capture.cli.shown import show_checks
 from capture.errors import ExitCode
 
@@ -28,7 +28,7 @@ def command(target: str, revision: str | None, claims: str, form: str) -> int:
     from capture import record as records
     from capture import rejudgement
 
-    if (Path(target) / "run.json").is_file():
+    if is_run(target):
         judged = rejudgement.of_run(Path(target), claims)
     else:
         found = records.find(target)

@@ -25,13 +25,14 @@ def command(record: str, revision: str | None, skip_upstream: bool, python: str 
     """Run a published record again, judge it again, and compare every byte with what was published."""
     from capture import cache, interpreter, reproduction
     from capture import record as records
+    from capture.check import report
 
     found = records.find(record)
     published = found.revision(revision)
     chosen, folder = interpreter.find(python), out or cache.new_run()
     measured = reproduction.measure(found, cache_of(published.suite), chosen, python, folder, with_upstream=not skip_upstream)
-    checks = list(reproduction.compare(found, published, measured))
-    document = reproduction.document_of("reproduce", found.name, published.name, checks, measured.results)
+    checks = reproduction.compare(found, published, measured)
+    document = report("reproduce", found.name, published.name, checks, measured.results)
     show_checks(document, form)
     click.echo(f"saved in {folder}", err=True)
     return _exit(document, measured.results)

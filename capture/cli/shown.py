@@ -1,5 +1,7 @@
 """How documents are shown: as JSON in their canonical bytes, or by a renderer."""
 
+import sys
+
 import click
 
 from capture import document
@@ -10,8 +12,9 @@ __all__ = ["emit", "exit_code", "show_checks", "show_results"]
 
 
 def emit(value: Document) -> None:
-    """Write a document in its canonical bytes to standard output."""
-    click.echo(document.canonical(value), nl=False)
+    """Write a document in its canonical bytes to standard output; at a terminal, with what is not ASCII escaped."""
+    data = document.canonical(value)
+    click.echo(document.escaped(data) if sys.stdout.isatty() else data, nl=False)
 
 
 def show_results(results: Document, form: str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from capture.cli.options import format_option, schema_option
+from capture.cli.options import format_option, is_run, schema_option
 from capture.cli.shown import show_checks
 from capture.errors import ExitCode
 
@@ -17,17 +17,16 @@ __all__ = ["command"]
 @format_option("text", "markdown")
 @schema_option("verification")
 def command(target: str, revision: str | None, form: str) -> int:
-    """Check what is published, or a run's folder: digests, schemas, counts. Nothing is run."""
+    """Check what is published, or a run's folder: digests, schemas, counts, verdicts. Nothing is run."""
     from capture import record as records
-    from capture import reproduction
+    from capture import verification
+    from capture.check import report
 
-    if (Path(target) / "run.json").is_file():
-        checks = list(reproduction.verify_run(Path(target)))
-        document = reproduction.document_of("verify", None, None, checks, None)
+    if is_run(target):
+        document = report("verify", None, None, verification.of_run(Path(target)), None)
     else:
         found = records.find(target)
         published = found.revision(revision)
-        checks = list(reproduction.verify(found, published))
-        document = reproduction.document_of("verify", found.name, published.name, checks, None)
+        document = report("verify", found.name, published.name, verification.of_revision(found, published), None)
     show_checks(document, form)
     return ExitCode.FINE if document["held"] else ExitCode.DIFFERENCE

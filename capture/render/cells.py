@@ -7,7 +7,7 @@ from typing import Any
 from capture.authority import same
 from capture.document import Document
 
-__all__ = ["COLUMNS", "actions", "faults", "row", "status"]
+__all__ = ["COLUMNS", "actions", "faults", "row", "status", "stored_action"]
 
 COLUMNS = (
     "Case",
@@ -101,11 +101,16 @@ def _stored_value(value: Any, case: Document) -> str:
     )
 
 
-def _stored_origin(action: Any, call: Document | None) -> str:
-    try:
-        return _origin({"tool": action["name"], "args": action["args"]}, call)
-    except (KeyError, TypeError):
-        return _json(action)
+def _stored_origin(stored: Any, call: Document | None) -> str:
+    action = stored_action(stored)
+    return _json(stored) if action is None else _origin(action, call)
+
+
+def stored_action(stored: Any) -> Document | None:
+    """Return what a checkpoint stored for a call as a tool and its arguments, or None if it is nothing of that form."""
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("name"), str) or not isinstance(stored.get("args"), Mapping):
+        return None
+    return {"tool": stored["name"], "args": stored["args"]}
 
 
 def _received(case: Document) -> str:

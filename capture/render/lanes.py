@@ -1,14 +1,14 @@
 """The picture of a case: lanes for model, reviewer, checkpoint, tool and messages, drawn from its results as SVG."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
 from capture.authority import same
 from capture.document import Document
-from capture.render.cells import actions, status
+from capture.render.cells import actions, status, stored_action
 from capture.render.printable import printable
 
 __all__ = ["picture"]
@@ -105,11 +105,9 @@ def _decision(decision: Document, call: Document) -> _Box:
 
 def _stored(call: Document) -> _Box:
     for stored in call["checkpointed"]:
-        action = (
-            {"tool": stored.get("name", ""), "args": stored.get("args", {})}
-            if isinstance(stored, Mapping)
-            else {"tool": "", "args": {}}
-        )
+        action = stored_action(stored)
+        if action is None:
+            return _Box("checkpoint", 590, "stores by call id", "replacement", (json.dumps(stored),))
         return _Box("checkpoint", 590, "stores by call id", _origin(action, call), _action(action))
     return _Box("checkpoint", 590, "stores no replacement", "none", ())
 

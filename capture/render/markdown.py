@@ -1,5 +1,6 @@
 """Results as Markdown, for a README, a record's page or a summary in CI."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from capture.document import Document, line
@@ -10,16 +11,31 @@ __all__ = ["checks", "results", "table", "text"]
 
 _SPECIAL = "\\`*_{}[]<>#|~"
 
+_QUOTED = re.compile(r"“(.*)”", re.DOTALL)
+
 
 def text(value: str) -> str:
-    """Return text with everything that Markdown or HTML would take for markup escaped."""
+    """Return text with everything that Markdown or HTML would take for markup escaped; what is quoted in it becomes code.
+
+    What a framework or a case said is quoted, and in code no address becomes a link and no name a mention.
+    """
+    quoted = _QUOTED.search(value)
+    if quoted:
+        return f"{_escaped(value[: quoted.start()])}{code(quoted[1])}{_escaped(value[quoted.end() :])}"
+    return _escaped(value)
+
+
+def _escaped(value: str) -> str:
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in printable(value)).replace("&", "&amp;")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells that are Markdown already."""
+    """Return a table of cells that are Markdown already; a pipe that is not escaped yet would end its cell, even in code."""
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
+    return "\n".join(f"| {' | '.join(_PIPE.sub(_ESCAPED_PIPE, cell) for cell in cells)} |" for cells in lines) + "\n"
+
+
+_PIPE, _ESCAPED_PIPE = re.compile(r"(?<!\\)\|"), r"\\|"
 
 
 def results(document: Document) -> str:

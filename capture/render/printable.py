@@ -9,8 +9,8 @@ def printable(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return text as Markdown code in a table cell, whatever backticks, pipes or line breaks are in it."""
-    clean = printable(text).replace("|", "\\|")
+    """Return text as Markdown code, whatever backticks or line breaks are in it; a table wants its pipes escaped besides."""
+    clean = printable(text)
     longest = max((len(run) for run in _runs(clean)), default=0)
     fence = "`" * (longest + 1)
     return f"{fence} {clean} {fence}" if longest else f"`{clean}`"

@@ -33,7 +33,9 @@ class ScriptedModel(BaseChatModel):
         turn = self._turn(messages, number)
         _record(self.journal, number, messages, turn)
         if turn is None:
-            raise ScriptExhausted(f"the script has no turn for call {number} of the model")
+            # The case is at fault, not the subject, even if the subject catches what is raised here.
+            self.journal.write("fault", reason="error", detail=f"the script has no turn for call {number} of the model")
+            raise ScriptExhausted
         return ChatResult(generations=[ChatGeneration(message=_message(turn, number))])
 
     def _turn(self, messages: list[BaseMessage], number: int) -> dict[str, Any] | None:
