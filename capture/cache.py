@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock
 
 from capture.errors import InputRefused, StorageFailed
 
@@ -51,6 +50,8 @@ def storage(path: Path) -> Iterator[None]:
 @contextmanager
 def locked(name: str) -> Iterator[None]:
     """Hold the lock of this name among all processes that share the cache; it is released when the holder dies."""
+    from filelock import FileLock
+
     path = folder("locks") / f"{name}.lock"
     lock = FileLock(path)
     with storage(path):

@@ -10,7 +10,6 @@ import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ __all__ = ["Document", "canonical", "check", "digest", "escaped", "line", "parse
 
 Document = Mapping[str, Any]
 """A JSON object that fits a schema of the package."""
+
+_SCHEMAS = Path(__file__).parent / "schemas"
 
 _SHOWN = 80
 
@@ -86,8 +87,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 @cache
 def schema(name: str) -> dict[str, Any]:
     """Return a schema of the package by its short name, such as `case`."""
-    data = files("capture").joinpath("schemas", f"{name}.schema.json").read_bytes()
-    value: dict[str, Any] = json.loads(data)
+    value: dict[str, Any] = json.loads((_SCHEMAS / f"{name}.schema.json").read_bytes())
     return value
 
 

@@ -1,19 +1,25 @@
 """Environments: built by uv from a hash lock, kept by the digest of lock and Python, and never used half-built."""
 
+from __future__ import annotations
+
 import logging
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from capture import cache, document, installer, integrity
 from capture.errors import EnvironmentFailed, InputRefused
 from capture.interpreter import Interpreter, plain
-from capture.lock import Lock
-from capture.pin import Pin
 
-__all__ = ["Environment", "damage", "differences", "ensure", "is_there", "rebuild", "refuse_python", "sound"]
+if TYPE_CHECKING:
+    # A probe is started with this module before anything is read, so what only types need is not imported.
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from capture.lock import Lock
+    from capture.pin import Pin
+
+__all__ = ["Environment", "damage", "differences", "ensure", "is_there", "of", "rebuild", "refuse_python", "sound"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,14 +37,25 @@ class Environment:
         """The environment's own Python."""
         return self.path / "bin" / "python"
 
+    @property
+    def whole(self) -> bool:
+        """Whether it was built to its end and its Python is still there."""
+        return (self.path / _MARKER).is_file() and self.python.exists()
+
+
+def of(lock: str, python: Interpreter) -> Environment:
+    """Return where the environment of a Python and of the lock with this SHA-256 is, or would be."""
+    key = document.digest(f"{lock}\n{python.identity}\n".encode())[:32]
+    return Environment(cache.root() / "environments" / key)
+
 
 def ensure(lock: Lock, python: Interpreter) -> Environment:
     """Return the environment of a lock and a Python, building it if it is not there; two at once build it once."""
-    found = _environment(lock, python)
-    if _whole(found):
+    found = of(lock.digest, python)
+    if found.whole:
         return found
     with cache.locked(f"environment-{found.path.name}"):
-        if not _whole(found):
+        if not found.whole:
             _build(found, lock, python)
     return found
 
@@ -51,9 +68,9 @@ def damage(environment: Environment) -> str | None:
 
 def rebuild(lock: Lock, python: Interpreter) -> Environment:
     """Build an environment again that is not as it was installed."""
-    found = _environment(lock, python)
+    found = of(lock.digest, python)
     with cache.locked(f"environment-{found.path.name}"):
-        reason = damage(found) if _whole(found) else "it is not whole"
+        reason = damage(found) if found.whole else "it is not whole"
         if reason:
             _LOG.info("the environment of %s is damaged: %s", _title(lock), reason)
             _build(found, lock, python)
@@ -68,7 +85,7 @@ def sound(lock: Lock, python: Interpreter) -> Environment:
 
 def is_there(lock: Lock, python: Interpreter) -> bool:
     """Tell whether the environment of a lock and a Python is built already."""
-    return _whole(_environment(lock, python))
+    return of(lock.digest, python).whole
 
 
 def refuse_python(pin: Pin, python: Interpreter) -> None:
@@ -88,15 +105,6 @@ def differences(pin: Pin, seen: Mapping[str, Any]) -> list[str]:
             if seen[kind].get(name) != value:
                 found.append(f"key {kind}.{name}: pinned is {value}, the environment has {seen[kind].get(name) or 'none'}")
     return found
-
-
-def _environment(lock: Lock, python: Interpreter) -> Environment:
-    key = document.digest(f"{lock.digest}\n{python.identity}\n".encode())[:32]
-    return Environment(cache.root() / "environments" / key)
-
-
-def _whole(environment: Environment) -> bool:
-    return (environment.path / _MARKER).is_file() and environment.python.exists()
 
 
 def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:

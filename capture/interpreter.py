@@ -7,8 +7,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.version import Version
-
 from capture import installer
 from capture.document import digest
 from capture.errors import EnvironmentFailed, InputRefused
@@ -70,6 +68,8 @@ _HINT = "Name an interpreter by its path; none is ever downloaded."
 
 
 def _ask(path: Path, asked: str) -> Interpreter:
+    from packaging.version import Version
+
     try:
         done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, check=True, timeout=60)
         implementation, version, prefix, machine = map(str, json.loads(done.stdout))

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from capture import cache, document
+from capture import ahead, cache, document
 from capture.case import Case
 from capture.environment import Environment
 from capture.errors import InputRefused, ProbeFailed
@@ -27,7 +28,8 @@ class Recorder:
         self._folder = folder.absolute()  # the probe works in a folder of its own
         self._seconds = seconds
         self._program = program
-        self._session: Session | None = self._start()
+        self._histories = ThreadPoolExecutor(max_workers=1)
+        self._session: Session | None = (None if program else ahead.take(environment)) or self._start()
 
     def __enter__(self) -> Self:
         """Return the recorder."""
@@ -36,6 +38,7 @@ class Recorder:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """End the probe."""
         self._end()
+        self._histories.shutdown(cancel_futures=True)
 
     def describe(self, packages: Iterable[str], files: Iterable[str]) -> Mapping[str, Any]:
         """Return what the environment is, read from inside; a probe that cannot tell raises `ProbeFailed`."""
@@ -45,15 +48,15 @@ class Recorder:
             raise ProbeFailed("the probe did not describe its environment")
         return found
 
-    def record(self, case: Case, *, smoke: bool = False) -> CaseHistory:
-        """Run a case and return its history; a probe that fails leaves a fault in it."""
+    def record(self, case: Case, *, smoke: bool = False) -> Future[CaseHistory]:
+        """Run a case and return its history, which is made while the next case runs; a probe that fails leaves a fault in it."""
         journal = self._folder / f"{case.id.replace('/', '.')}.jsonl"
         _begin(journal)
         for step in range(len(case.scenario["steps"]) + 1):
             _append(journal, {"kind": "step", "step": step, "do": _deed(case, step)})
             if not self._survives(case, journal, step):
                 break
-        return _history(case, journal, smoke=smoke)
+        return self._histories.submit(_history, case, journal, smoke=smoke)
 
     def _survives(self, case: Case, journal: Path, step: int) -> bool:
         """Take one step, 0 being to build the subject, and tell whether there is a subject to go on with."""
@@ -77,12 +80,14 @@ class Recorder:
         return self._session
 
     def _start(self) -> Session:
-        return Session(self._environment.python, self._folder / "probe.log", self._program)
+        return Session(self._environment.python, self._program)
 
     def _end(self) -> None:
-        if self._session is not None:
-            self._session.end()
-        self._session = None
+        """End the probe; what it printed is kept beside the journals."""
+        session, self._session = self._session, None
+        if session is not None and (printed := session.end()):
+            with cache.storage(self._folder), (self._folder / "probe.log").open("ab") as log:
+                log.write(printed)
 
 
 def _deed(case: Case, step: int) -> str:

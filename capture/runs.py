@@ -3,7 +3,8 @@
 import logging
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -148,8 +149,13 @@ def _observe(
             "pin": pin.name,
             **{key: seen[key] for key in ("packages", "files", "blocked")},
         }
-        smoked = tuple(recorder.record(case, smoke=True) for case in smoke())
-        return history.History(head, smoked, tuple(recorder.record(case) for case in suite)), seen
+        smoked = [recorder.record(case, smoke=True) for case in smoke()]
+        found = [recorder.record(case) for case in suite]
+        return history.History(head, _all(smoked), _all(found)), seen
+
+
+def _all(histories: Iterable[Future[history.CaseHistory]]) -> tuple[history.CaseHistory, ...]:
+    return tuple(found.result() for found in histories)
 
 
 def _row(pin: Pin, cases: Cases, python: Interpreter, folder: Path, *, alone: bool) -> Row:

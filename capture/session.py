@@ -5,7 +5,6 @@ Nothing that it sends is believed before it fits the schema and answers this ver
 """
 
 import os
-import secrets
 import selectors
 import signal
 import subprocess
@@ -38,9 +37,9 @@ def clean_variables() -> dict[str, str]:
 class Session:
     """A running probe. Use it as a context manager: when it is left, the process and its children are gone."""
 
-    def __init__(self, python: Path, log: Path, program: Sequence[str | Path] | None = None) -> None:
-        """Start the probe (or another `program`) with the Python of an environment; what it prints goes to `log`."""
-        self._run = secrets.token_hex(8)
+    def __init__(self, python: Path, program: Sequence[str | Path] | None = None) -> None:
+        """Start the probe (or another `program`) with the Python of an environment."""
+        self._run = os.urandom(8).hex()
         self._number = 0
         self._rest = b""
         self._process = subprocess.Popen(
@@ -49,12 +48,13 @@ class Session:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=clean_variables(),
-            cwd=log.parent,
+            cwd="/",
             start_new_session=True,
         )
         self._commands, self._answers = _present(self._process.stdin), _present(self._process.stdout)
         os.set_blocking(self._commands.fileno(), False)
-        self._drain = threading.Thread(target=_keep, args=(self._process.stderr, log), daemon=True)
+        self._printed = bytearray()
+        self._drain = threading.Thread(target=_keep, args=(self._process.stderr, self._printed), daemon=True)
         self._drain.start()
 
     def __enter__(self) -> Self:
@@ -79,8 +79,8 @@ class Session:
             raise ProbeFailed(f"the probe failed at {command} with {answer.get('detail', 'no type')[:80]}")
         return answer
 
-    def end(self) -> None:
-        """Kill the probe and whatever it started, and wait until it is gone."""
+    def end(self) -> bytes:
+        """Kill the probe and whatever it started, wait until it is gone, and return the beginning of what it printed."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -88,6 +88,7 @@ class Session:
             with suppress(OSError):
                 stream.close()
         self._drain.join(timeout=5)
+        return bytes(self._printed)
 
     def _send(self, data: bytes, deadline: float, command: str) -> None:
         """Write a command; a probe that does not read it is one that does not answer."""
@@ -132,13 +133,11 @@ class Session:
         return answer
 
 
-def _keep(stream: IO[bytes] | None, log: Path) -> None:
-    """Copy the beginning of a stream into a file and read the rest away, so that a flood neither blocks nor fills the disk."""
-    left = _LOG_LIMIT
-    with _present(stream) as source, log.open("ab") as file:
+def _keep(stream: IO[bytes] | None, printed: bytearray) -> None:
+    """Keep the beginning of a stream and read the rest away, so that a flood neither blocks nor fills anything."""
+    with _present(stream) as source:
         while data := os.read(source.fileno(), 65536):
-            file.write(data[:left])
-            left -= len(data[:left])
+            printed += data[: _LOG_LIMIT - len(printed)]
 
 
 def _present(stream: IO[bytes] | None) -> IO[bytes]:

@@ -35,4 +35,4 @@ def record(fault: str, case_id: str, folder: Path, seconds: float = 20.0) -> Cas
     program = (MINIATURES, fault, library.probe_folder())
     with Recorder(Environment(Path(sys.prefix)), folder, seconds, [str(part) for part in program]) as recorder:
         recorder.describe([], [])
-        return recorder.record(suite()[case_id])
+        return recorder.record(suite()[case_id]).result()

@@ -48,9 +48,9 @@ def test_the_next_case_runs_in_a_new_probe(fault: str, tmp_path: Path) -> None:
     program = [str(MINIATURES), fault, str(library.probe_folder())]
     with Recorder(Environment(Path(sys.prefix)), tmp_path, 2.0, program) as recorder:
         recorder.describe([], [])
-        first = recorder.record(suite()[EDIT])
+        first = recorder.record(suite()[EDIT]).result()
         # Only a resume crashes or hangs, and a case with nothing to answer has none; a flood is stopped in its own case.
-        second = recorder.record(suite()["smoke/ungated"])
+        second = recorder.record(suite()["smoke/ungated"]).result()
     assert judge(first, suite()[EDIT].claims).verdict == UNKNOWN
     expected = UNKNOWN if fault == "floods" else PASS
     assert judge(second, suite()["smoke/ungated"].claims).verdict == expected

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from capture import ahead
 from capture.cli.options import format_option, out_option, python_option, schema_option
 from capture.cli.shown import show_checks
 from capture.document import Document
@@ -23,6 +24,9 @@ __all__ = ["command"]
 @schema_option("verification")
 def command(record: str, revision: str | None, skip_upstream: bool, python: str | None, out: Path | None, form: str) -> int:
     """Run a published record again, judge it again, and compare every byte with what was published."""
+    if python is None:
+        click.get_current_context().call_on_close(ahead.end)
+        ahead.start_for(record)
     from capture import cache, interpreter, reproduction
     from capture import record as records
     from capture.check import report

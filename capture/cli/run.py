@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from capture import ahead
 from capture.cli.options import format_option, out_option, python_option, schema_option
 from capture.cli.shown import exit_code, show_results
 
@@ -33,6 +34,9 @@ __all__ = ["command"]
 @schema_option("results")
 def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, out: Path | None, form: str) -> int:
     """Run cases at pins, judge them, and show what ran after each decision."""
+    if python is None:
+        click.get_current_context().call_on_close(ahead.end)
+        ahead.start(pins[0])
     from capture import cache, case, interpreter, pin, runs
 
     chosen = pin.find_all(pins)
