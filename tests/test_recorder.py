@@ -1,14 +1,17 @@
 """Whatever becomes of a probe, its case is UNKNOWN with a reason, nothing of it is left behind, and the next case runs."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from capture import library
+from capture.case import Case
 from capture.environment import Environment
 from capture.errors import ProbeFailed
 from capture.recorder import Recorder
+from capture.session import Session
 from capture.verdict import PASS, UNKNOWN, judge
 from tests.miniatures import ANSWERS
 from tests.subjects import MINIATURES, record, recorded, suite
@@ -81,3 +84,16 @@ def _command(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def test_a_probe_that_does_not_read_is_a_timeout(tmp_path: Path) -> None:
+    """A command longer than a pipe holds, to a probe that never reads, ends within the limit."""
+    program = tmp_path / "deaf.py"
+    program.write_text("import time\ntime.sleep(60)\n")
+    base = suite()[EDIT]
+    case = Case(base.id, {**base.scenario, "question": "x" * 300_000}, base.claims)
+    started = time.monotonic()
+    with Session(Path(sys.executable), [str(program)]) as session, pytest.raises(ProbeFailed) as failure:
+        session.ask("open", 1.0, journal=str(tmp_path / "journal"), case=dict(case.scenario))
+    assert failure.value.reason == "timeout"
+    assert time.monotonic() - started < 30
