@@ -2,14 +2,16 @@
 
 import logging
 import os
+import signal
 import sys
 import traceback
 from io import StringIO
 
 import click
 
+from capture import children
 from capture.cli import commands
-from capture.errors import AuditError, ExitCode
+from capture.errors import AuditError, ExitCode, Interrupted
 from capture.render.printable import printable
 
 __all__ = ["main"]
@@ -17,8 +19,17 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and exit with the code that `docs/exit-codes.md` explains."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[_Progress()])
     sys.exit(_run())
+
+
+def _interrupt(*_: object) -> None:
+    """End every child at once, so that nothing waits for one, then the command itself."""
+    children.end_all()
+    raise Interrupted
 
 
 class _Progress(logging.Handler):
@@ -36,7 +47,7 @@ def _run() -> int:
     except AuditError as error:
         return _say(f"{error.message} {error.hint}".rstrip(), error.code)
     except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted; what is complete was kept.", ExitCode.INTERRUPTED)
+        return _say(Interrupted().message, ExitCode.INTERRUPTED)
     except OSError as error:
         return _unwritten(f"{error.filename or 'the output'}: {error.strerror or error}")
     except SystemExit:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import platformdirs
 
+from capture import children
 from capture.errors import InputRefused, StorageFailed
 
-__all__ = ["VARIABLE", "folder", "locked", "new_run", "root"]
+__all__ = ["VARIABLE", "clear", "folder", "locked", "new_run", "root", "scratch"]
 
 VARIABLE = "DISPATCH_AUDIT_CACHE"
 
@@ -60,6 +61,25 @@ def locked(name: str) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def scratch(purpose: str) -> Iterator[Path]:
+    """Give a folder to work in, on the cache's own disk, and delete it afterwards; a killed process leaves it to the next."""
+    place = folder("scratch") / f"{children.OWNER}-{purpose}-{os.urandom(4).hex()}"
+    with storage(place):
+        place.mkdir()
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def clear() -> None:
+    """Delete the working folders of processes that are no longer there."""
+    for place in folder("scratch").iterdir():
+        if not children.is_alive("-".join(place.name.split("-")[:2])):
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def new_run() -> Path:

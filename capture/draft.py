@@ -6,7 +6,6 @@ A lock is compiled for every platform and every Python from 3.11, as of a full U
 import re
 import shutil
 import tarfile
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -57,8 +56,8 @@ def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[
     if target.exists():
         raise InputRefused(f"pin {name}: {target} is there already.", "A pin never changes; choose another name.")
     time = as_of or _day_after(wanted["langchain"])
-    with tempfile.TemporaryDirectory(dir=cache.folder("drafts")) as place:
-        draft = Path(place) / name
+    with cache.scratch("draft") as place:
+        draft = place / name
         draft.mkdir()
         _draft(draft, wanted, time, tests, python)
         pin.load(draft)

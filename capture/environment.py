@@ -109,20 +109,21 @@ def differences(pin: Pin, seen: Mapping[str, Any]) -> list[str]:
 
 def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
     _LOG.info("building the environment of %s with Python %s; it is kept in the cache", _title(lock), python.version)
-    place = cache.folder("environments") / f"{environment.path.name}.building"
-    _discard(place)
-    installer.run("venv", "--no-project", "--relocatable", "--python", str(python.path), str(place))
-    _install(place, lock)
-    if any(integrity.damage(place, integrity.records(place))):
-        # The installer links from its own cache; what is damaged there is had afresh, past it.
-        _install(place, lock, "--no-cache", "--reinstall")
-    for damage in integrity.damage(place, integrity.records(place)):
-        raise EnvironmentFailed(f"the environment of {_title(lock)}: {damage}, right after it was installed.", "Check the disk.")
-    marker = {"lock": lock.digest, "python": python.version, "records": integrity.records(place)}
-    document.write(place / _MARKER, document.canonical(marker))
-    _discard(environment.path)
-    with cache.storage(place):
-        place.rename(environment.path)
+    with cache.scratch("environment") as scratch:
+        place = scratch / "environment"
+        installer.run("venv", "--no-project", "--relocatable", "--python", str(python.path), str(place))
+        _install(place, lock)
+        if any(integrity.damage(place, integrity.records(place))):
+            # The installer links from its own cache; what is damaged there is had afresh, past it.
+            _install(place, lock, "--no-cache", "--reinstall")
+        for found in integrity.damage(place, integrity.records(place)):
+            raise EnvironmentFailed(f"the environment of {_title(lock)}: {found}, right after it was installed.", "Check the disk.")
+        marker = {"lock": lock.digest, "python": python.version, "records": integrity.records(place)}
+        document.write(place / _MARKER, document.canonical(marker))
+        _discard(environment.path)
+        with cache.storage(place):
+            cache.folder("environments")
+            place.rename(environment.path)
 
 
 def _install(place: Path, lock: Lock, *options: str) -> None:

@@ -6,7 +6,7 @@ Each error here says what is wrong and where (`message`) and what to do about it
 
 from enum import IntEnum
 
-__all__ = ["AuditError", "EnvironmentFailed", "ExitCode", "InputRefused", "ProbeFailed", "StorageFailed"]
+__all__ = ["AuditError", "EnvironmentFailed", "ExitCode", "InputRefused", "Interrupted", "ProbeFailed", "StorageFailed"]
 
 
 class ExitCode(IntEnum):
@@ -62,3 +62,13 @@ class ProbeFailed(AuditError):
         """Keep the sentence and the reason that the history gets."""
         super().__init__(message)
         self.reason = reason
+
+
+class Interrupted(AuditError):
+    """Somebody asked the command to end: Ctrl-C, SIGTERM, or the terminal was closed."""
+
+    code = ExitCode.INTERRUPTED
+
+    def __init__(self) -> None:
+        """Say that what is complete was kept."""
+        super().__init__("interrupted; what is complete was kept.")

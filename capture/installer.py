@@ -1,9 +1,9 @@
 """uv, the installer: found where its own package put it, without configuration files, and never downloading a Python."""
 
 import os
-import subprocess
 from functools import cache
 
+from capture import children
 from capture.errors import EnvironmentFailed, StorageFailed
 
 __all__ = ["run"]
@@ -13,16 +13,13 @@ def run(*arguments: str) -> str:
     """Run uv and return its standard output; if it fails, say what it said last."""
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
     environment.pop("VIRTUAL_ENV", None)
-    done = subprocess.run([_binary(), "--no-config", *arguments], capture_output=True, text=True, env=environment, check=False)
-    if done.returncode != 0 and any(sign in done.stderr for sign in _DISK):
-        raise StorageFailed(
-            f"uv {arguments[0]} failed: {_said(done.stderr)}.", "Check the free space and the permissions of the cache."
-        )
-    if done.returncode != 0:
-        raise EnvironmentFailed(
-            f"uv {arguments[0]} failed: {_said(done.stderr)}.", "Check the registry's reach, the disk, and the lock."
-        )
-    return done.stdout
+    done = children.run([_binary(), "--no-config", *arguments], environment)
+    if done.returncode == 0:
+        return done.stdout.decode("utf-8", "replace")
+    said = _said(done.stderr.decode("utf-8", "replace"))
+    if any(sign in said for sign in _DISK):
+        raise StorageFailed(f"uv {arguments[0]} failed: {said}.", "Check the free space and the permissions of the cache.")
+    raise EnvironmentFailed(f"uv {arguments[0]} failed: {said}.", "Check the registry's reach, the disk, and the lock.")
 
 
 _DISK = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import cache, document, environment, history, results
+from capture import cache, children, document, environment, history, results
 from capture.case import Case, smoke
 from capture.environment import Environment
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
@@ -80,6 +80,8 @@ def claimed(folder: Path) -> Iterator[None]:
 
     A run that is refused before it has begun leaves no folder behind.
     """
+    children.clear()
+    cache.clear()
     with cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
         with cache.storage(folder):
             new = not folder.exists() or not any(folder.iterdir())

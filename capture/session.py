@@ -6,7 +6,6 @@ Nothing that it sends is believed before it fits the schema and answers this ver
 
 import os
 import selectors
-import signal
 import subprocess
 import threading
 import time
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from capture import document, library
+from capture import children, document, library
 from capture.errors import InputRefused, ProbeFailed
 
 __all__ = ["Session", "clean_variables"]
@@ -42,15 +41,8 @@ class Session:
         self._run = os.urandom(8).hex()
         self._number = 0
         self._rest = b""
-        self._process = subprocess.Popen(
-            [python, "-I", *(program or [library.probe_folder()])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=clean_variables(),
-            cwd="/",
-            start_new_session=True,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self._process = children.start([python, "-I", *(program or [library.probe_folder()])], clean_variables(), cwd="/", **pipes)
         self._commands, self._answers = _present(self._process.stdin), _present(self._process.stdout)
         os.set_blocking(self._commands.fileno(), False)
         self._printed = bytearray()
@@ -81,9 +73,7 @@ class Session:
 
     def end(self) -> bytes:
         """Kill the probe and whatever it started, wait until it is gone, and return the beginning of what it printed."""
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        children.end(self._process)
         for stream in (self._commands, self._answers):
             with suppress(OSError):
                 stream.close()

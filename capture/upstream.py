@@ -3,13 +3,12 @@
 import logging
 import subprocess
 import tarfile
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from capture import cache, document, environment, registry
+from capture import cache, children, document, environment, registry
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.pin import Pin, Upstream
@@ -33,8 +32,8 @@ def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[st
         raise InputRefused(f"pin {pin.name}: key upstream is missing, so there are no upstream tests.", "Add them to pin.toml.")
     _LOG.info("running the upstream tests of pin %s", pin.name)
     source = pin.artifact("langchain", "sdist")
-    with tempfile.TemporaryDirectory(dir=cache.folder("upstream")) as place:
-        tests = _extract(registry.fetch(source), Path(place))
+    with cache.scratch("upstream") as place:
+        tests = _extract(registry.fetch(source), place)
         _refuse_other_module(pin.name, pin.upstream, tests)
         outcomes = list(_run(environment.sound(pin.upstream.lock, python), tests, pin.upstream.module, seconds))
     counts = {key: sum(found["outcome"] == outcome for found in outcomes) for key, outcome in _COUNTED.items()}
@@ -79,14 +78,7 @@ def _run(place: environment.Environment, tests: Path, module: str, seconds: floa
     report = tests / "report.xml"
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--junit-xml={report}"]
     try:
-        subprocess.run(
-            [place.python, "-I", "-m", "pytest", *options, module],
-            cwd=tests,
-            env=clean_variables(),
-            capture_output=True,
-            check=False,
-            timeout=seconds,
-        )
+        children.run([place.python, "-I", "-m", "pytest", *options, module], clean_variables(), seconds, cwd=tests)
     except subprocess.TimeoutExpired:
         raise ProbeFailed(f"the upstream tests did not end within {seconds:.0f} seconds", "timeout") from None
     yield from _outcomes(report, module)

@@ -355,6 +355,16 @@ class Hangs(Subject):
         time.sleep(3600)
 
 
+class Forks(Subject):
+    """Leaves a process behind that has left its group."""
+
+    def before_review(self) -> None:
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(3600)
+            os._exit(0)
+
+
 class SpoilsJournal(Subject):
     """Writes a line into the journal that is none."""
 
@@ -416,6 +426,7 @@ SUBJECTS: dict[str, type[Subject]] = {
     "crashes": Crashes,
     "raises": Raises,
     "hangs": Hangs,
+    "forks": Forks,
     "spoils-journal": SpoilsJournal,
 }
 

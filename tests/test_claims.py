@@ -68,7 +68,7 @@ def test_every_claim_can_fail_and_can_pass(claim: str) -> None:
 
 def test_every_miniature_is_used() -> None:
     """No miniature is left over: each is a fault that some test expects."""
-    harness = {"correct", "crashes", "raises", "hangs", "spoils-journal", "shows-nothing-known"}
+    harness = {"correct", "crashes", "raises", "hangs", "forks", "spoils-journal", "shows-nothing-known"}
     assert set(SUBJECTS) == {fault for fault, _ in FAULTS} | harness
 
 

@@ -59,7 +59,7 @@ def test_the_next_case_runs_in_a_new_probe(fault: str, tmp_path: Path) -> None:
     assert judge(second, suite()["smoke/ungated"].claims).verdict == expected
 
 
-@pytest.mark.parametrize("fault", ["correct", "crashes", "hangs", "floods"])
+@pytest.mark.parametrize("fault", ["correct", "crashes", "hangs", "floods", "forks"])
 def test_no_process_is_left_behind(fault: str, tmp_path: Path) -> None:
     """When a recorder is left, no process of its probe is there any more."""
     record(fault, EDIT, tmp_path, 2.0)
