@@ -128,7 +128,7 @@ def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
 
 def _install(place: Path, lock: Lock, *options: str) -> None:
     python = str(place / "bin" / "python")
-    sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *options]
+    sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *_alone(lock), *options]
     installer.run(*sync, "--python", python, str(lock.path))
 
 
@@ -136,6 +136,10 @@ def _discard(path: Path) -> None:
     with cache.storage(path):
         if path.exists():
             shutil.rmtree(path)
+
+
+def _alone(lock: Lock) -> list[str]:
+    return ["--offline", "--no-index", "--find-links", str(lock.wheelhouse.absolute())] if lock.wheelhouse else []
 
 
 def _title(lock: Lock) -> str:

@@ -21,13 +21,14 @@ print(json.dumps([platform.python_implementation(), platform.python_version(), s
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python: its executable, and what makes an environment built with it unlike one built with another."""
+    """A Python: its executable, what makes an environment built with it unlike another, and how it was asked for."""
 
     path: Path
     implementation: str
     version: str
     prefix: str
     machine: str
+    asked: str | None = None
 
     @property
     def identity(self) -> str:
@@ -76,4 +77,4 @@ def _ask(path: Path, asked: str) -> Interpreter:
         Version(plain(version))
     except (OSError, subprocess.SubprocessError, TypeError, ValueError):
         raise InputRefused(f"--python {asked!a}: {str(path)!a} does not answer as a Python does.", _HINT) from None
-    return Interpreter(path, implementation, version, prefix, machine)
+    return Interpreter(path, implementation, version, prefix, machine, asked)

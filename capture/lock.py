@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.markers import Marker
+from packaging.markers import Marker, UndefinedComparison
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -28,16 +28,23 @@ class Locked:
 
     def applies(self, environment: Mapping[str, str]) -> bool:
         """Tell whether the package is installed in an environment with these marker variables."""
-        return self.marker is None or self.marker.evaluate(dict(environment))
+        try:
+            return self.marker is None or self.marker.evaluate(dict(environment))
+        except UndefinedComparison as error:
+            raise InputRefused(f"{self.name}=={self.version}: its marker cannot be evaluated: {error}.", _HINT) from None
 
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock that was read: its path, its SHA-256, and the packages that it allows to be built from source."""
+    """A lock that was read: its path, its SHA-256, and the packages that it allows to be built from source.
+
+    With a `wheelhouse` its packages come from that folder alone, else from the registry.
+    """
 
     path: Path
     digest: str
     build: tuple[str, ...] = ()
+    wheelhouse: Path | None = None
 
     def packages(self) -> tuple[Locked, ...]:
         """Return what is locked."""

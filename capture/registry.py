@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache as cache_of
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from capture.pin import Artifact
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage, PyPISimple
 
-__all__ = ["Release", "fetch", "release"]
+__all__ = ["File", "Release", "download", "fetch", "files", "release"]
 
 _SECONDS = 60
 
@@ -31,10 +32,31 @@ class Release:
     uploaded: datetime | None
 
 
+@dataclass(frozen=True)
+class File:
+    """A file of a project in the registry: its name, its SHA-256, and whether it was yanked."""
+
+    name: str
+    sha256: str
+    yanked: bool
+    package: "DistributionPackage"
+
+
+@cache_of
+def files(name: str) -> tuple[File, ...]:
+    """Return every wheel and source distribution of a project; one whose name is a path is left out."""
+    with _asked(name) as client:
+        found = client.get_project_page(name, timeout=_SECONDS).packages
+    return tuple(
+        File(package.filename, package.digests["sha256"], bool(package.is_yanked), package)
+        for package in found
+        if "sha256" in package.digests and package.filename == Path(package.filename).name
+    )
+
+
 def release(name: str, version: str) -> Release:
     """Return what the registry has of a release; wheels for one platform only are left out, since a pin fits all."""
-    with _asked(name) as client:
-        found = [package for package in _packages(client, name) if _is(package, version)]
+    found = [file.package for file in files(name) if _is(file.package, version)]
     if not found:
         raise EnvironmentFailed(f"{name} {version}: the registry has no such release.", "Check the name and the version.")
     times = [package.upload_time for package in found if package.upload_time]
@@ -47,18 +69,27 @@ def fetch(artifact: Artifact) -> Path:
     with cache.locked(f"artifact-{artifact.sha256}"):
         if not path.is_file() or document.digest(document.read(path)) != artifact.sha256:
             with cache.storage(path):
-                _download(artifact, path)
+                download(_file(artifact), path)
     return path
 
 
-def _download(artifact: Artifact, path: Path) -> None:
-    with _asked(artifact.name) as client:
-        for package in _packages(client, artifact.name):
-            if package.digests.get("sha256") == artifact.sha256:
-                part = path.with_suffix(".part")
-                client.download_package(package, part, timeout=_SECONDS)
-                part.replace(path)
-                return
+def download(file: File, path: Path) -> None:
+    """Put the bytes of a file at a path, at once and only if they have its SHA-256."""
+    part = path.with_name(f"{path.name}.part")
+    with _asked(file.name) as client:
+        client.download_package(file.package, part, timeout=_SECONDS)
+    found = document.digest(document.read(part))
+    if found != file.sha256:
+        raise EnvironmentFailed(
+            f"{file.name}: the registry gave bytes with the SHA-256 {found}, not {file.sha256}.", "Fetch it again."
+        )
+    part.replace(path)
+
+
+def _file(artifact: Artifact) -> File:
+    for file in files(artifact.name):
+        if file.sha256 == artifact.sha256:
+            return file
     raise EnvironmentFailed(
         f"{artifact.purl} ({artifact.kind}): the registry has no file with the SHA-256 {artifact.sha256}.",
         "It was removed, or the pin is wrong.",
@@ -89,10 +120,6 @@ def _asked(name: str) -> Iterator["PyPISimple"]:
         raise EnvironmentFailed(
             f"{name}: the registry did not answer ({type(error).__name__}).", "Check the network, then run it again."
         ) from None
-
-
-def _packages(client: "PyPISimple", name: str) -> list["DistributionPackage"]:
-    return client.get_project_page(name, timeout=_SECONDS).packages
 
 
 def _is(package: "DistributionPackage", version: str) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from capture import document, results, runs, upstream
+from capture import wheelhouse as wheelhouses
 from capture.check import Check
 from capture.compare import first_difference
 from capture.document import Document
@@ -30,11 +31,19 @@ class Measured:
 
 
 def measure(
-    record: Record, cases: runs.Cases, python: Interpreter, asked: str | None, folder: Path, *, with_upstream: bool
+    record: Record,
+    cases: runs.Cases,
+    python: Interpreter,
+    folder: Path,
+    *,
+    with_upstream: bool,
+    wheelhouse: Path | None = None,
 ) -> Measured:
     """Run a record's cases at its pin, and its upstream tests beside them; what is measured is saved in `folder`, as a run's."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     pin = find_pin(record.data["pin"])
+    if wheelhouse is not None:
+        pin = wheelhouses.only(pin, wheelhouse, python)
     seconds = record.data["timeout-seconds"]
     with runs.claimed(folder), ThreadPoolExecutor(max_workers=1) as executor:
         tests = executor.submit(upstream.rerun, pin, python) if with_upstream else None
@@ -45,7 +54,7 @@ def measure(
             files["upstream"] = document.canonical(tests.result())
         for key in files.keys() - {"history"}:
             document.write(folder / FILES[key], files[key])
-        document.write(folder / "run.json", document.canonical(runs.about(started, asked, python, {pin.name: row.machine})))
+        document.write(folder / "run.json", document.canonical(runs.about(started, python, {pin.name: row.machine})))
     return Measured(found, files)
 
 

@@ -100,7 +100,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, asked: str | None, folder: Path) -> Run:
+def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, folder: Path) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
     started = _now()
     with claimed(folder):
@@ -110,11 +110,11 @@ def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, asked: str 
         found = results.build([row.results for row in rows])
         document.write(folder / "results.json", document.canonical(found))
         machines = {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)}
-        document.write(folder / "run.json", document.canonical(about(started, asked, python, machines)))
+        document.write(folder / "run.json", document.canonical(about(started, python, machines)))
     return Run(folder, found, rows)
 
 
-def about(started: str, asked: str | None, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
+def about(started: str, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what varies from run to run and stays outside of every digest: the content of run.json."""
     return {
         "run": 1,
@@ -122,7 +122,7 @@ def about(started: str, asked: str | None, python: Interpreter, pins: Mapping[st
         "ended": _now(),
         "dispatch-audit": version("dispatch-audit"),
         "python": {
-            "asked": asked,
+            "asked": python.asked,
             "used": str(python.path),
             "version": python.version,
             "implementation": python.implementation,

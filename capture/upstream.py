@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from capture import cache, children, document, environment, registry
+from capture import cache, children, document, environment, registry, wheelhouse
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
-from capture.pin import Pin, Upstream
+from capture.lock import Lock
+from capture.pin import Artifact, Pin, Upstream
 from capture.session import clean_variables
 
 __all__ = ["SECONDS", "rerun"]
@@ -33,7 +34,7 @@ def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[st
     _LOG.info("running the upstream tests of pin %s", pin.name)
     source = pin.artifact("langchain", "sdist")
     with cache.scratch("upstream") as place:
-        tests = _extract(registry.fetch(source), place)
+        tests = _extract(_source(pin.upstream.lock, source), place)
         _refuse_other_module(pin.name, pin.upstream, tests)
         outcomes = list(_run(environment.sound(pin.upstream.lock, python), tests, pin.upstream.module, seconds))
     counts = {key: sum(found["outcome"] == outcome for found in outcomes) for key, outcome in _COUNTED.items()}
@@ -47,6 +48,15 @@ def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[st
         **counts,
         "tests": sorted(outcomes, key=lambda found: (found["test"], found["outcome"])),
     }
+
+
+def _source(lock: Lock, artifact: Artifact) -> Path:
+    if lock.wheelhouse is None:
+        return registry.fetch(artifact)
+    found = wheelhouse.find(lock.wheelhouse, artifact.sha256)
+    if found is None:
+        raise EnvironmentFailed(f"{artifact.purl} ({artifact.kind}): it is not in the wheelhouse {lock.wheelhouse}.", "Fetch it.")
+    return found
 
 
 _COUNTED = {"passed": "passed", "failed": "failed", "errors": "error", "skipped": "skipped"}

@@ -1,5 +1,7 @@
 """The command `dispatch-audit pin`."""
 
+from pathlib import Path
+
 import click
 
 from capture.cli.options import python_option
@@ -10,7 +12,7 @@ __all__ = ["command"]
 
 @click.group("pin")
 def command() -> None:
-    """Make pins."""
+    """Make pins, and keep their artifacts."""
 
 
 @command.command("add")
@@ -38,6 +40,21 @@ def add(packages: tuple[str, ...], name: str | None, as_of: str | None, upstream
     tests = _exact(upstream) if upstream else None
     folder = draft.add(name or f"langchain-{wanted['langchain']}", wanted, as_of, tests, interpreter.find(python))
     click.echo(f"made {folder}")
+
+
+@command.command("fetch")
+@click.argument("pin", metavar="PIN")
+@click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="The wheelhouse, a folder.")
+@click.option("--all-platforms", is_flag=True, help="Every file that the locks name, not only those that this Python needs here.")
+@python_option
+def fetch(pin: str, folder: Path, all_platforms: bool, python: str | None) -> None:
+    """Put every artifact of a pin, and of its upstream tests, into a folder; what the registry no longer has is named."""
+    from capture import interpreter, wheelhouse
+    from capture import pin as pins
+
+    for done in wheelhouse.fetch(pins.find(pin), folder, interpreter.find(python), everything=all_platforms):
+        click.echo(done, err=True)
+    click.echo(f"{folder} has every artifact of {pin}")
 
 
 def _exact(requirements: tuple[str, ...]) -> dict[str, str]:

@@ -18,11 +18,18 @@ __all__ = ["command"]
 @click.argument("record")
 @click.option("--revision", metavar="REVISION", help="The published state to compare with.  [default: the latest]")
 @click.option("--skip-upstream", is_flag=True, help="Leave out the upstream tests; the outcome says so.")
+@click.option(
+    "--wheelhouse",
+    type=click.Path(path_type=Path),
+    help="Take every package from this folder alone, which `pin fetch` fills, and ask no registry.",
+)
 @python_option
 @out_option
 @format_option("text", "markdown")
 @schema_option("verification")
-def command(record: str, revision: str | None, skip_upstream: bool, python: str | None, out: Path | None, form: str) -> int:
+def command(
+    record: str, revision: str | None, skip_upstream: bool, wheelhouse: Path | None, python: str | None, out: Path | None, form: str
+) -> int:
     """Run a published record again, judge it again, and compare every byte with what was published."""
     if python is None:
         click.get_current_context().call_on_close(ahead.end)
@@ -34,7 +41,9 @@ def command(record: str, revision: str | None, skip_upstream: bool, python: str 
     found = records.find(record)
     published = found.revision(revision)
     chosen, folder = interpreter.find(python), out or cache.new_run()
-    measured = reproduction.measure(found, cache_of(published.suite), chosen, python, folder, with_upstream=not skip_upstream)
+    measured = reproduction.measure(
+        found, cache_of(published.suite), chosen, folder, with_upstream=not skip_upstream, wheelhouse=wheelhouse
+    )
     checks = reproduction.compare(found, published, measured)
     document = report("reproduce", found.name, published.name, checks, measured.results)
     show_checks(document, form)
