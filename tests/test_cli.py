@@ -48,6 +48,7 @@ def fits(value: Any, schema: Any) -> None:
         (("explain", EDIT), 0),
         (("explain", "core/no-refused-dispatch"), 0),
         (("explain", "untriggered"), 0),
+        (("doctor",), 0),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, tuple) else str(part),
 )
@@ -173,3 +174,15 @@ def _copy_record(target: Path) -> None:
     from capture import library
 
     shutil.copytree(library.records_folder() / "i05", target)
+
+
+def test_the_doctor_says_what_does_not_work_and_what_to_do(command: Command, tmp_path: Path) -> None:
+    """A cache that cannot be written is said to be needed, with advice, and ends with 5; a registry out of reach is not."""
+    (tmp_path / "file").write_text("")
+    done = command("doctor", variables={"DISPATCH_AUDIT_CACHE": str(tmp_path / "file" / "cache"), "UV_OFFLINE": "1"})
+    findings = {finding["thing"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert (done.returncode, findings["cache"]["works"], findings["registry"]["works"]) == (5, False, False)
+    assert findings["cache"]["advice"]
+    assert findings["registry"]["advice"]
+    assert findings["network block of the probe"]["works"]
+    assert command("doctor", "--format", "text").returncode == 0

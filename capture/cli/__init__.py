@@ -13,6 +13,7 @@ _MODULES = {
     "rejudge": "rejudge",
     "list": "listing",
     "explain": "explain",
+    "doctor": "doctor",
     "pin": "pin",
     "publish": "publish",
 }

@@ -7,14 +7,21 @@ from capture.document import Document
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import printable
 
-__all__ = ["checks", "facts", "pairs", "results"]
+__all__ = ["checks", "diagnosis", "facts", "pairs", "results"]
 
 if TYPE_CHECKING:
     from rich.text import Text
 
 _COLOURS = {"PASS": "green", "FAIL": "red", "UNKNOWN": "yellow"}
 
-_STYLES = {"held": "green", "DIFFERS": "bold red", "not checked": "yellow"}
+_STYLES = {
+    "held": "green",
+    "works": "green",
+    "DIFFERS": "bold red",
+    "DOES NOT WORK": "bold red",
+    "not checked": "yellow",
+    "is missing": "yellow",
+}
 
 
 def results(document: Document) -> None:
@@ -46,6 +53,15 @@ def checks(document: Document) -> None:
 def pairs(head: str, rows: Iterable[tuple[str, str]]) -> None:
     """Show rows of two columns under a head."""
     _rows(_head(head), rows)
+
+
+def diagnosis(document: Document) -> None:
+    """Show what the doctor found, a row each, with what to do below what does not work."""
+    rows = []
+    for finding in document["findings"]:
+        mark = "works" if finding["works"] else "DOES NOT WORK" if finding["needed"] else "is missing"
+        rows.append((mark, "\n".join(filter(None, (f"{finding['thing']}: {finding['found']}", finding["advice"])))))
+    _rows(_head("everything that is needed works" if document["well"] else "something that is needed does not work"), rows)
 
 
 def facts(document: Document) -> None:
