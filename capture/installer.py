@@ -1,6 +1,7 @@
 """uv, the installer: found where its own package put it, without configuration files, and never downloading a Python."""
 
 import os
+from collections.abc import Mapping
 from functools import cache
 
 from capture import children
@@ -9,10 +10,11 @@ from capture.errors import EnvironmentFailed, StorageFailed
 __all__ = ["run"]
 
 
-def run(*arguments: str) -> str:
-    """Run uv and return its standard output; if it fails, say what it said last."""
+def run(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
+    """Run uv, with these environment variables besides, and return its standard output; if it fails, say what it said last."""
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
     environment.pop("VIRTUAL_ENV", None)
+    environment |= variables or {}
     done = children.run([_binary(), "--no-config", *arguments], environment)
     if done.returncode == 0:
         return done.stdout.decode("utf-8", "replace")

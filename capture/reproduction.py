@@ -9,58 +9,86 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from capture import document, results, runs, upstream
-from capture import wheelhouse as wheelhouses
+from capture import archive, document, results, runs, upstream, wheelhouse
 from capture.check import Check
 from capture.compare import first_difference
 from capture.document import Document
 from capture.interpreter import Interpreter
+from capture.pin import Pin
 from capture.pin import find as find_pin
 from capture.record import FILES, Record, Revision
 from capture.verification import counted
 
-__all__ = ["Measured", "compare", "measure", "timed_out"]
+__all__ = ["Measured", "Plan", "compare", "measure", "timed_out"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to run a record: the Python, where to save, and whether from a wheelhouse alone or from an archive."""
+
+    python: Interpreter
+    folder: Path
+    with_upstream: bool = True
+    wheelhouse: Path | None = None
+    archive: str | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a reproduction measured: the results, and the bytes of each file of a revision that was measured."""
+    """What a reproduction measured: the results, the bytes of each file of a revision, and what was checked on the way."""
 
     results: Document
     files: Mapping[str, bytes]
+    checks: tuple[Check, ...] = ()
 
 
-def measure(
-    record: Record,
-    cases: runs.Cases,
-    python: Interpreter,
-    folder: Path,
-    *,
-    with_upstream: bool,
-    wheelhouse: Path | None = None,
-) -> Measured:
-    """Run a record's cases at its pin, and its upstream tests beside them; what is measured is saved in `folder`, as a run's."""
+def measure(record: Record, cases: runs.Cases, plan: Plan) -> Measured:
+    """Run a record's cases at its pin, and its upstream tests; what is measured is saved as a run's."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     pin = find_pin(record.data["pin"])
-    if wheelhouse is not None:
-        pin = wheelhouses.only(pin, wheelhouse, python)
-    seconds = record.data["timeout-seconds"]
-    with runs.claimed(folder), ThreadPoolExecutor(max_workers=1) as executor:
-        tests = executor.submit(upstream.rerun, pin, python) if with_upstream else None
-        row = runs.record_pin(pin, cases, python, folder / pin.name, seconds)
+    if plan.wheelhouse is not None:
+        pin = wheelhouse.only(pin, plan.wheelhouse, plan.python)
+    with runs.claimed(plan.folder):
+        row, tests, checks = _from_archive(record, pin, cases, plan) if plan.archive else _from_lock(record, pin, cases, plan)
         found = results.build([row.results], record.name)
         files = {"results": document.canonical(found), "history": row.history or b""}
-        if tests:
-            files["upstream"] = document.canonical(tests.result())
+        if tests is not None:
+            files["upstream"] = document.canonical(tests)
         for key in files.keys() - {"history"}:
-            document.write(folder / FILES[key], files[key])
-        document.write(folder / "run.json", document.canonical(runs.about(started, python, {pin.name: row.machine})))
-    return Measured(found, files)
+            document.write(plan.folder / FILES[key], files[key])
+        about = runs.about(started, plan.python, {pin.name: row.machine})
+        document.write(plan.folder / "run.json", document.canonical(about))
+    return Measured(found, files, checks)
+
+
+_Run = tuple[runs.Row, Document | None, tuple[Check, ...]]
+
+
+def _from_lock(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
+    """Run from the pin's lock, the upstream tests beside the cases."""
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        tests = executor.submit(upstream.rerun, pin, plan.python) if plan.with_upstream else None
+        row = runs.record_pin(pin, cases, plan.python, plan.folder / pin.name, record.data["timeout-seconds"])
+        return row, tests.result() if tests else None, ()
+
+
+def _from_archive(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
+    """Run from the archive of the record's commit: its pinned files, its upstream tests, then the cases."""
+    provenance = record.data["provenance"]
+    pinned = provenance.get("files", {})
+    with archive.opened(str(plan.archive), pinned, plan.python) as source:
+        tests = upstream.rerun_in(pin, source.environment, source.project) if plan.with_upstream else None
+        row = runs.record_in(source.environment, pin, cases, plan.folder / pin.name, record.data["timeout-seconds"])
+    named = provenance.get("archive-sha256")
+    held, said = (True, "the one of the record") if source.digest == named else (None, f"the record had {named}")
+    files = [Check(f"archive, {name}", True, value) for name, value in pinned.items()]
+    return row, tests, (Check("archive", held, f"SHA-256 {source.digest}, {said}"), *files)
 
 
 def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[Check]:
     """Yield what was checked of a reproduction, from the environment to the bytes."""
     pin = measured.results["pins"][0]
+    yield from measured.checks
     yield Check("environment", True, ", ".join(f"{name} {version}" for name, version in sorted(pin["packages"].items())))
     for name, value in sorted(pin["files"].items()):
         yield Check(f"file {name}", True, f"{value}, as imported")

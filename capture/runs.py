@@ -20,10 +20,13 @@ from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
 
-__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "record_pin", "run_pins"]
+__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "record_in", "record_pin", "run_pins"]
 
 Cases = Callable[[], Sequence[Case]]
 """Gives the cases of a run; asked several times, it gives the same ones."""
+
+Observed = tuple[history.History, Mapping[str, Any]]
+"""A history, and what the probe said of its environment."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,20 +60,29 @@ def record_pin(pin: Pin, cases: Cases, python: Interpreter, folder: Path, second
     environment.refuse_python(pin, python)
     if not environment.is_there(pin.lock, python):
         cases()
-    journals = folder / "journals"
-    with cache.storage(journals):
-        journals.mkdir(parents=True, exist_ok=True)
-    observed = _observe(pin, environment.ensure(pin.lock, python), cases, journals, seconds)
+    observed = _observe(pin, environment.ensure(pin.lock, python), cases, folder, seconds)
     if observed is None:
-        observed = _observe(pin, environment.rebuild(pin.lock, python), cases, journals, seconds)
+        observed = _observe(pin, environment.rebuild(pin.lock, python), cases, folder, seconds)
     if observed is None:
         raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged again as soon as it was built.", "Check the disk.")
+    return _judged(observed, cases(), folder)
+
+
+def record_in(place: Environment, pin: Pin, cases: Cases, folder: Path, seconds: float = STEP_SECONDS) -> Row:
+    """Run cases in an environment that was made in another way than by the pin's lock, but has to be as pinned all the same."""
+    observed = _observe(pin, place, cases, folder, seconds, sound=True)
+    if observed is None:
+        raise EnvironmentFailed(f"pin {pin.name}: its environment is damaged.", "Check the disk.")
+    return _judged(observed, cases(), folder)
+
+
+def _judged(observed: Observed, suite: Sequence[Case], folder: Path) -> Row:
     found, seen = observed
     data = history.write(found)
     document.write(folder / "history.jsonl", data)
     # What is judged is what was saved, read again, so that anybody else judges the very same thing.
     saved = history.read(data, str(folder / "history.jsonl"))
-    judged = results.pin_results(saved, data, {case.id: case.claims for case in cases()})
+    judged = results.pin_results(saved, data, {case.id: case.claims for case in suite})
     return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
 
 
@@ -133,13 +145,17 @@ def about(started: str, python: Interpreter, pins: Mapping[str, Any]) -> Mapping
     }
 
 
-def _observe(
-    pin: Pin, place: Environment, cases: Cases, journals: Path, seconds: float
-) -> tuple[history.History, Mapping[str, Any]] | None:
-    """Return what was seen of the cases and of the environment, or None if that is not as it was installed."""
+def _observe(pin: Pin, place: Environment, cases: Cases, folder: Path, seconds: float, *, sound: bool = False) -> Observed | None:
+    """Return what was seen of the cases and of the environment, or None if that is not as it was installed.
+
+    An environment that is known to be `sound` is not looked at again.
+    """
+    journals = folder / "journals"
+    with cache.storage(journals):
+        journals.mkdir(parents=True, exist_ok=True)
     with Recorder(place, journals, seconds) as recorder:
         suite = cases()
-        if environment.damage(place):
+        if not sound and environment.damage(place):
             return None
         _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
         seen = recorder.describe(pin.packages, pin.files)

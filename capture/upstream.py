@@ -6,16 +6,17 @@ import tarfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from capture import cache, children, document, environment, registry, wheelhouse
+from capture.document import Document
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.lock import Lock
 from capture.pin import Artifact, Pin, Upstream
 from capture.session import clean_variables
+from capture.unpack import unpack
 
-__all__ = ["SECONDS", "rerun"]
+__all__ = ["SECONDS", "rerun", "rerun_in"]
 
 SECONDS = 600.0
 
@@ -24,28 +25,44 @@ _LOG = logging.getLogger(__name__)
 _KEPT = ("tests/", "pyproject.toml")
 
 
-def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Mapping[str, Any]:
+def rerun(pin: Pin, python: Interpreter, seconds: float = SECONDS) -> Document:
     """Check the module's digest, run it in an environment of its own, and return what came of each test.
 
     Whatever the tests do is an outcome. Only a module that is not the pinned one, or a limit that was reached, is an error.
     """
+    upstream = _upstream(pin)
+    _LOG.info("running the upstream tests of pin %s", pin.name)
+    with cache.scratch("upstream") as place:
+        tests = _extract(_source(upstream.lock, pin.artifact("langchain", "sdist")), place)
+        _refuse_other_module(pin.name, upstream, tests)
+        return _run(pin, upstream, environment.sound(upstream.lock, python), tests, seconds)
+
+
+def rerun_in(pin: Pin, place: environment.Environment, project: Path, seconds: float = SECONDS) -> Document:
+    """Do the same with a project that holds the module, in an environment that runs it."""
+    upstream = _upstream(pin)
+    _LOG.info("running the upstream tests in the archive")
+    _refuse_other_module(pin.name, upstream, project)
+    return _run(pin, upstream, place, project, seconds)
+
+
+def _upstream(pin: Pin) -> Upstream:
     if pin.upstream is None:
         raise InputRefused(f"pin {pin.name}: key upstream is missing, so there are no upstream tests.", "Add them to pin.toml.")
-    _LOG.info("running the upstream tests of pin %s", pin.name)
+    return pin.upstream
+
+
+def _run(pin: Pin, upstream: Upstream, place: environment.Environment, tests: Path, seconds: float) -> Document:
+    outcomes = list(_outcomes_of(place, tests, upstream.module, seconds))
     source = pin.artifact("langchain", "sdist")
-    with cache.scratch("upstream") as place:
-        tests = _extract(_source(pin.upstream.lock, source), place)
-        _refuse_other_module(pin.name, pin.upstream, tests)
-        outcomes = list(_run(environment.sound(pin.upstream.lock, python), tests, pin.upstream.module, seconds))
-    counts = {key: sum(found["outcome"] == outcome for found in outcomes) for key, outcome in _COUNTED.items()}
     return {
         "upstream": 1,
         "pin": pin.name,
         "purl": source.purl,
         "sdist_sha256": source.sha256,
-        "module": pin.upstream.module,
-        "module_sha256": pin.upstream.sha256,
-        **counts,
+        "module": upstream.module,
+        "module_sha256": upstream.sha256,
+        **{key: sum(found["outcome"] == outcome for found in outcomes) for key, outcome in _COUNTED.items()},
         "tests": sorted(outcomes, key=lambda found: (found["test"], found["outcome"])),
     }
 
@@ -65,13 +82,11 @@ _COUNTED = {"passed": "passed", "failed": "failed", "errors": "error", "skipped"
 def _extract(archive: Path, place: Path) -> Path:
     """Extract the tests and their configuration, but not the package: what is tested is what the lock installed."""
     try:
-        with tarfile.open(archive) as opened:
-            top = opened.getnames()[0].partition("/")[0]
-            members = [member for member in opened if member.name.startswith(tuple(f"{top}/{kept}" for kept in _KEPT))]
-            opened.extractall(place, members=members, filter="data")
-    except (tarfile.TarError, IndexError, EOFError) as error:
+        unpack(archive, place, lambda name: name.partition("/")[2].startswith(_KEPT))
+        (top,) = place.iterdir()
+    except (tarfile.TarError, ValueError, EOFError) as error:
         raise EnvironmentFailed(f"{archive}: not a source distribution ({error}).", "Delete it; it is fetched again.") from None
-    return place / top
+    return top
 
 
 def _refuse_other_module(pin: str, upstream: Upstream, tests: Path) -> None:
@@ -84,7 +99,7 @@ def _refuse_other_module(pin: str, upstream: Upstream, tests: Path) -> None:
         )
 
 
-def _run(place: environment.Environment, tests: Path, module: str, seconds: float) -> Iterator[Mapping[str, str]]:
+def _outcomes_of(place: environment.Environment, tests: Path, module: str, seconds: float) -> Iterator[Mapping[str, str]]:
     report = tests / "report.xml"
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--junit-xml={report}"]
     try:

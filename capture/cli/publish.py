@@ -24,5 +24,6 @@ def command(record: str, cases: tuple[str, ...], python: str | None) -> None:
 
     found = records.find(record)
     suite = case.find(cases) if cases else case.find(entry["case"] for entry in found.revision(None).cases)
-    measured = reproduction.measure(found, lambda: suite, interpreter.find(python), cache.new_run(), with_upstream=True)
+    plan = reproduction.Plan(interpreter.find(python), cache.new_run())
+    measured = reproduction.measure(found, lambda: suite, plan)
     click.echo(f"published {publication.publish(found, measured, suite)}")

@@ -23,15 +23,29 @@ __all__ = ["command"]
     type=click.Path(path_type=Path),
     help="Take every package from this folder alone, which `pin fetch` fills, and ask no registry.",
 )
+@click.option(
+    "--archive",
+    metavar="FILE|URL",
+    help="Run from the source archive of the record's commit, with its own lock, in place of wheels.",
+)
 @python_option
 @out_option
 @format_option("text", "markdown")
 @schema_option("verification")
 def command(
-    record: str, revision: str | None, skip_upstream: bool, wheelhouse: Path | None, python: str | None, out: Path | None, form: str
+    record: str,
+    revision: str | None,
+    skip_upstream: bool,
+    wheelhouse: Path | None,
+    archive: str | None,
+    python: str | None,
+    out: Path | None,
+    form: str,
 ) -> int:
     """Run a published record again, judge it again, and compare every byte with what was published."""
-    if python is None:
+    if archive is not None and wheelhouse is not None:
+        raise click.UsageError("--archive and --wheelhouse are two ways; give one of them.")
+    if python is None and archive is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start_for(record)
     from capture import cache, interpreter, reproduction
@@ -40,14 +54,12 @@ def command(
 
     found = records.find(record)
     published = found.revision(revision)
-    chosen, folder = interpreter.find(python), out or cache.new_run()
-    measured = reproduction.measure(
-        found, cache_of(published.suite), chosen, folder, with_upstream=not skip_upstream, wheelhouse=wheelhouse
-    )
+    plan = reproduction.Plan(interpreter.find(python), out or cache.new_run(), not skip_upstream, wheelhouse, archive)
+    measured = reproduction.measure(found, cache_of(published.suite), plan)
     checks = reproduction.compare(found, published, measured)
     document = report("reproduce", found.name, published.name, checks, measured.results)
     show_checks(document, form)
-    click.echo(f"saved in {folder}", err=True)
+    click.echo(f"saved in {plan.folder}", err=True)
     return _exit(document, measured.results)
 
 
