@@ -18,8 +18,9 @@ def run(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
     done = children.run([_binary(), "--no-config", *arguments], environment)
     if done.returncode == 0:
         return done.stdout.decode("utf-8", "replace")
-    said = _said(done.stderr.decode("utf-8", "replace"))
-    if any(sign in said for sign in _DISK):
+    printed = done.stderr.decode("utf-8", "replace")
+    said = _said(printed)
+    if any(sign in printed for sign in _DISK):
         raise StorageFailed(f"uv {arguments[0]} failed: {said}.", "Check the free space and the permissions of the cache.")
     raise EnvironmentFailed(f"uv {arguments[0]} failed: {said}.", "Check the registry's reach, the disk, and the lock.")
 
@@ -38,5 +39,11 @@ def _binary() -> str:
 
 
 def _said(text: str) -> str:
-    lines = [line.strip().removeprefix("error: ").removeprefix("cause: ") for line in text.splitlines() if line.strip()]
-    return " ".join(lines)[:600].rstrip(".") or "it said nothing"
+    """Return what uv said went wrong, in one line: its last words, without its progress and its warnings."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(_PROGRESS)]
+    words = " ".join(line.removeprefix("error: ").removeprefix("cause: ") for line in (told or lines)[-4:])
+    return words[-600:].rstrip(".") or "it said nothing"
+
+
+_PROGRESS = ("Using ", "Resolved ", "Prepared ", "Downloading ", "Building ", "warning: ", "If the cache and ", "hint: ")

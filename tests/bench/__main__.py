@@ -1,7 +1,8 @@
 """`make bench`: what a run costs beside a bare script that does the same, and an environment beside nox, as ratios.
 
 Each row is measured in pairs, ours and theirs in turn, so that a machine whose speed drifts does not decide. The ratio is the
-median of the pairs' ratios. The figures are of whole processes; the installer's cache is warm in every row.
+median of the pairs' ratios. The figures are of whole processes; the installer's cache is warm in every row. The bare script is
+what `dispatch-audit explain decisions --script` prints. The table is written to docs/bench.md.
 """
 
 import os
@@ -15,47 +16,69 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from capture import cache, environment, interpreter, pin
+from capture import cache, case, document, environment, interpreter, pin
+from capture.render.script import script
 
 HERE = Path(__file__).resolve().parent
-BARE = HERE / "bare.py"
-PAIRS = 7
+TABLE = HERE.parent.parent / "docs" / "bench.md"
+PAIRS = 9
 
 Row = tuple[str, Callable[[], None], Callable[[], None]]
 
 
 def main() -> None:
-    """Print the table."""
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, CPython {platform.python_version()}"
-    print(f"\n{machine}, {PAIRS} pairs a row\n")
-    print("| what | ours, s | theirs, s | ratio | least and most |")
-    print("| --- | --- | --- | --- | --- |")
+    """Measure, print the table, and keep it."""
     with tempfile.TemporaryDirectory() as place:
-        for name, ours, theirs in rows(Path(place)):
-            print(measured(name, ours, theirs), flush=True)
+        lines = [*head(), *(measured(*row) for row in rows(Path(place))), *memory()]
+    text = "\n".join(lines) + "\n"
+    document.write(TABLE, text.encode())
+    print(text)
+
+
+def head() -> Iterator[str]:
+    """Yield what stands above the table."""
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, CPython {platform.python_version()}"
+    yield "# Bench\n"
+    yield "Written by `make bench`, which measures again. Ratios count; seconds are of one machine on one day.\n"
+    yield f"{machine}; {PAIRS} pairs a row, ours and theirs in turn, whole processes, medians.\n"
+    yield "| what | ours, s | theirs, s | ratio | least and most |"
+    yield "| --- | --- | --- | --- | --- |"
 
 
 def rows(place: Path) -> Iterator[Row]:
     """Yield what is measured: a name, ours, theirs."""
     lock, python = pin.find("i05").lock, interpreter.find(None)
     warm = environment.ensure(lock, python).python
+    bare = place / "bare.py"
+    bare.write_text(script(case.find(["decisions"])))
 
-    def bare() -> None:
-        run(warm, "-I", BARE)
+    def alone() -> None:
+        run(warm, "-I", bare)
 
-    yield "four cases, warm: `run --pin i05` / a bare script", lambda: ours("run", "--pin", "i05"), bare
-    yield "`reproduce i05 --skip-upstream`, warm / a bare script", lambda: ours("reproduce", "i05", "--skip-upstream"), bare
+    yield "four cases, warm: `run --pin i05` / a bare script", lambda: ours("run", "--pin", "i05", "--case", "decisions"), alone
+    yield "`reproduce i05 --skip-upstream`, warm / a bare script", lambda: ours("reproduce", "i05", "--skip-upstream"), alone
 
     def cold() -> None:
         shutil.rmtree(place / "cache", ignore_errors=True)
-        ours("run", "--pin", "i05", **{cache.VARIABLE: str(place / "cache")})
+        ours("run", "--pin", "i05", "--case", "decisions", **{cache.VARIABLE: str(place / "cache")})
 
     def nox() -> None:
         shutil.rmtree(place / "nox", ignore_errors=True)
         noxfile = ["--noxfile", str(HERE / "noxfile.py"), "--envdir", str(place / "nox")]
-        run(sys.executable, "-m", "nox", "--force-python", sys.executable, *noxfile, "--", lock.path.resolve(), BARE)
+        run(sys.executable, "-m", "nox", "--force-python", sys.executable, *noxfile, "--", lock.path.resolve(), bare)
 
     yield "four cases, the environment built first / nox with its uv backend, same lock", cold, nox
+
+
+def memory() -> Iterator[str]:
+    """Yield the peak memory of the orchestrator, without its children: measured in a process that runs the command itself."""
+    code = (
+        "import resource, sys; from capture.__main__ import _run; _run(); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    arguments = [sys.executable, "-c", code, "run", "--pin", "i05", "--case", "decisions", "--format", "markdown"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    kilobytes = int(done.stdout.splitlines()[-1]) // (1024 if sys.platform == "darwin" else 1)
+    yield f"\nPeak memory of the orchestrator in the first row: {kilobytes / 1024:.0f} MiB."
 
 
 def ours(*arguments: str, **variables: str) -> None:
@@ -75,9 +98,8 @@ def measured(name: str, left: Callable[[], None], right: Callable[[], None]) -> 
     pairs = [(seconds(left), seconds(right)) for _ in range(PAIRS)]
     ratios = sorted(one / other for one, other in pairs)
     medians = [statistics.median(side) for side in zip(*pairs, strict=True)]
-    return (
-        f"| {name} | {medians[0]:.2f} | {medians[1]:.2f} | {statistics.median(ratios):.2f} | {ratios[0]:.2f} to {ratios[-1]:.2f} |"
-    )
+    cells = [f"{medians[0]:.2f}", f"{medians[1]:.2f}", f"{statistics.median(ratios):.2f}", f"{ratios[0]:.2f} to {ratios[-1]:.2f}"]
+    return f"| {name} | {' | '.join(cells)} |"
 
 
 def seconds(function: Callable[[], None]) -> float:
