@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from io import StringIO
 
 import click
@@ -38,7 +39,7 @@ class _Progress(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line of ours; what libraries log is theirs, and shown from a warning on."""
         if record.name.startswith("capture") or record.levelno >= logging.WARNING:
-            click.echo(printable(record.getMessage()), err=True)
+            _tell(record.getMessage())
 
 
 def _run() -> int:
@@ -72,7 +73,7 @@ def _show(error: click.ClickException) -> int:
     said = StringIO()
     error.show(said)
     for line in said.getvalue().expandtabs(4).splitlines():
-        click.echo(printable(line), err=True)
+        _tell(line)
     return error.exit_code
 
 
@@ -83,8 +84,14 @@ def _unwritten(text: str) -> int:
 
 
 def _say(text: str, code: ExitCode) -> int:
-    click.echo(f"dispatch-audit: {printable(text)}", err=True)
+    _tell(f"dispatch-audit: {text}")
     return code
+
+
+def _tell(text: str) -> None:
+    """Write a line to standard error; if nobody reads it, the exit code has to say it alone."""
+    with suppress(OSError):
+        click.echo(printable(text), err=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from capture.session import Session
 
 __all__ = ["end", "start", "start_for", "take"]
 
-_started: dict[Path, Session] = {}
+_started: dict[Path, tuple[bytes, Session]] = {}
 
 
 def start(pin: str) -> None:
@@ -27,7 +27,7 @@ def start(pin: str) -> None:
     try:
         place = environment.of(digest((folder / "requirements.txt").read_bytes()), interpreter.find(None))
         if place.whole:
-            _started[place.path] = Session(place.python)
+            _started[place.path] = (place.generation(), Session(place.python))
     except (OSError, ValueError, AuditError):
         return
 
@@ -43,12 +43,12 @@ def start_for(record: str) -> None:
         start(pin)
 
 
-def take(place: Environment) -> Session | None:
-    """Return the probe that was started in an environment, if one was; it is then the taker's to end."""
+def take(place: Environment) -> tuple[bytes, Session] | None:
+    """Return the probe that was started in an environment, if one was, and which building of it; it is the taker's to end."""
     return _started.pop(place.path, None)
 
 
 def end() -> None:
     """End every probe that nobody has taken."""
     while _started:
-        _started.popitem()[1].end()
+        _started.popitem()[1][1].end()

@@ -314,7 +314,10 @@ def _offered(decision: Mapping[str, Any], item: Item) -> bool:
 def _requests(value: Any) -> list[tuple[str, Mapping[str, Any], tuple[str, ...]]] | None:
     """Return tool, arguments and decisions offered of each action that a question shows, or None if it has no known form."""
     try:
-        allowed = {config["action_name"]: config["allowed_decisions"] for config in value["review_configs"]}
+        allowed: dict[str, Any] = {}
+        for config in value["review_configs"]:
+            if allowed.setdefault(config["action_name"], config["allowed_decisions"]) != config["allowed_decisions"]:
+                return None
         found = [(request["name"], request["args"], allowed[request["name"]]) for request in value["action_requests"]]
     except (KeyError, TypeError):
         return None

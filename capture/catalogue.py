@@ -13,11 +13,12 @@ __all__ = ["explanation", "listing"]
 
 
 def listing(what: str) -> Document:
-    """Return all cases, claims, pins or records, each with one sentence."""
+    """Return all cases, claims, pins, reasons or records, each with one sentence."""
     kinds: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "cases": lambda: [(known.id, known.question) for known in case.all_cases()],
         "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.name)],
         "pins": lambda: [(name, pin.find(name).title) for name in pin.all_names()],
+        "reasons": lambda: sorted(REASONS.items()),
         "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
     }
     return {"listing": what, "items": [{"id": name, "says": says} for name, says in kinds[what]()]}

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from capture.document import line
 from capture.history import CaseHistory, Entry
 
 __all__ = ["Gap", "gap"]
@@ -79,12 +80,13 @@ def _dispatches(history: CaseHistory) -> Iterator[Gap]:
         yield from _invocation(list(group))
 
 
-_COURSES = (["entered", "dispatched", "returned"], ["entered", "dispatched", "raised"], ["entered", "raised"])
+_COURSE = ["entered", "dispatched", "returned"]
+"""What every recording tool does; none has a behaviour yet that fails before its effect or after it."""
 
 
 def _invocation(entries: list[Entry]) -> Iterator[Gap]:
     first = entries[0]
-    if [entry["event"] for entry in entries] not in _COURSES:
+    if [entry["event"] for entry in entries] != _COURSE:
         yield (
             "unobservable",
             f"a run of the tool {first['tool']} in step {first['step']} was not seen from its beginning to its end",
@@ -98,6 +100,22 @@ def _identity(entry: Entry) -> Mapping[str, Any]:
 
 
 def _checkpoints(history: CaseHistory) -> Iterator[Gap]:
+    """Checkpoints form one chain or tree without a hole, and the last of a step holds the conversation that it returned."""
+    known: set[str | None] = {None}
     for number, entry in enumerate(history.of("checkpoint"), start=1):
+        if entry["checkpoint"] in known or entry["parent"] not in known or (entry["parent"] is None) != (number == 1):
+            yield "unobservable", f"checkpoint {number} does not follow from one before it"
+        known.add(entry["checkpoint"])
         if (_EDITS in entry["keys"]) != ("stored_edits" in entry):
             yield "error", f"checkpoint {number} says both that stored edits are there and that they are not"
+    for entry in history.of("messages"):
+        yield from _last(history, entry)
+
+
+def _last(history: CaseHistory, returned: Entry) -> Iterator[Gap]:
+    step = returned["step"]
+    for found in history.of("checkpoint", step=step)[-1:]:
+        if line(found["messages"]) != line(returned["messages"]):
+            yield "unobservable", f"the last checkpoint of step {step} is not of the conversation that it returned"
+        if bool(found["next"]) != (history.outcome(step) == "paused"):
+            yield "unobservable", f"the last checkpoint of step {step} does not agree with how the step ended"

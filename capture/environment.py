@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import shutil
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,13 @@ class Environment:
         """Whether it was built to its end and its Python is still there."""
         return (self.path / _MARKER).is_file() and self.python.exists()
 
+    def generation(self) -> bytes:
+        """Return what tells this building of the environment from any other at the same place; nothing if there is none."""
+        try:
+            return (self.path / _MARKER).read_bytes()
+        except OSError:
+            return b""
+
 
 def of(lock: str, python: Interpreter) -> Environment:
     """Return where the environment of a Python and of the lock with this SHA-256 is, or would be."""
@@ -62,15 +69,20 @@ def ensure(lock: Lock, python: Interpreter) -> Environment:
 
 def damage(environment: Environment) -> str | None:
     """Return the first thing that is not as it was installed in an environment, or None."""
-    marker = document.parse_json(document.read(environment.path / _MARKER), str(environment.path / _MARKER))
-    return next(integrity.damage(environment.path, marker.get("records", {})), None)
+    if not environment.whole:
+        return "it is not whole"
+    try:
+        marker = document.parse_json(environment.generation(), str(environment.path / _MARKER))
+        return next(integrity.damage(environment.path, marker.get("records", {})), None)
+    except (OSError, InputRefused):
+        return "it changed while it was looked at"
 
 
 def rebuild(lock: Lock, python: Interpreter) -> Environment:
     """Build an environment again that is not as it was installed."""
     found = of(lock.digest, python)
     with cache.locked(f"environment-{found.path.name}"):
-        reason = damage(found) if found.whole else "it is not whole"
+        reason = damage(found)
         if reason:
             _LOG.info("the environment of %s is damaged: %s", _title(lock), reason)
             _build(found, lock, python)
@@ -118,11 +130,17 @@ def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
             _install(place, lock, "--no-cache", "--reinstall")
         for found in integrity.damage(place, integrity.records(place)):
             raise EnvironmentFailed(f"the environment of {_title(lock)}: {found}, right after it was installed.", "Check the disk.")
-        marker = {"lock": lock.digest, "python": python.version, "records": integrity.records(place)}
+        marker = {
+            "lock": lock.digest,
+            "python": python.version,
+            "records": integrity.records(place),
+            "generation": os.urandom(16).hex(),
+        }
         document.write(place / _MARKER, document.canonical(marker))
-        _discard(environment.path)
+        cache.folder("environments")
         with cache.storage(place):
-            cache.folder("environments")
+            if environment.path.exists():
+                environment.path.rename(scratch / "old")
             place.rename(environment.path)
 
 
@@ -130,12 +148,6 @@ def _install(place: Path, lock: Lock, *options: str) -> None:
     python = str(place / "bin" / "python")
     sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *_alone(lock), *options]
     installer.run(*sync, "--python", python, str(lock.path))
-
-
-def _discard(path: Path) -> None:
-    with cache.storage(path):
-        if path.exists():
-            shutil.rmtree(path)
 
 
 def _alone(lock: Lock) -> list[str]:

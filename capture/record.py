@@ -79,8 +79,13 @@ def find(name: str) -> Record:
     if "/" in name:
         return load(Path(name))
     if name not in all_names():
-        raise InputRefused(f"record {name!a}: there is no such record.", "`dispatch-audit list records` shows what there is.")
+        raise InputRefused(f"record {name!a}: there is no such record.", _hint(name))
     return load(library.records_folder() / name)
+
+
+def _hint(name: str) -> str:
+    known = "`dispatch-audit list records` shows what there is."
+    return f"{known} The folder of this name here is ./{name}." if Path(name).is_dir() else known
 
 
 def load(folder: Path) -> Record:

@@ -29,7 +29,9 @@ class Recorder:
         self._seconds = seconds
         self._program = program
         self._histories = ThreadPoolExecutor(max_workers=1)
-        self._session: Session | None = (None if program else ahead.take(environment)) or self._start()
+        ready = None if program else ahead.take(environment)
+        self._generation = ready[0] if ready else environment.generation()
+        self._session: Session | None = ready[1] if ready else self._start()
 
     def __enter__(self) -> Self:
         """Return the recorder."""
@@ -39,6 +41,10 @@ class Recorder:
         """End the probe."""
         self._end()
         self._histories.shutdown(cancel_futures=True)
+
+    def is_current(self) -> bool:
+        """Tell whether the environment is still the building that the probe began to import."""
+        return self._environment.generation() == self._generation
 
     def describe(self, packages: Iterable[str], files: Iterable[str]) -> Mapping[str, Any]:
         """Return what the environment is, read from inside; a probe that cannot tell raises `ProbeFailed`."""

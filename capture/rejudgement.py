@@ -68,4 +68,7 @@ def _recorded(pin: Document, found: history.History, where: str) -> Claims:
 
 
 def _suite(found: history.History) -> Claims:
-    return {entry.case: case.find([entry.case])[0].claims for entry in found.cases}
+    suite = {known.id: known.claims for known in case.all_cases()}
+    for name in sorted({entry.case for entry in found.cases} - set(suite)):
+        raise InputRefused(f"case {name}: the suite does not have it.", "Judge it by the claims that were recorded.")
+    return suite

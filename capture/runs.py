@@ -5,7 +5,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,12 +15,12 @@ from typing import Any
 from capture import cache, children, document, environment, history, results
 from capture.case import Case, smoke
 from capture.environment import Environment
-from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
 
-__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "record_in", "record_pin", "run_pins"]
+__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "is_run", "record_in", "record_pin", "run_pins"]
 
 Cases = Callable[[], Sequence[Case]]
 """Gives the cases of a run; asked several times, it gives the same ones."""
@@ -29,6 +29,9 @@ Observed = tuple[history.History, Mapping[str, Any]]
 """A history, and what the probe said of its environment."""
 
 _LOG = logging.getLogger(__name__)
+
+REBUILDS = 3
+"""How often a run starts again because its environment was damaged, or built anew by another run, before it gives up."""
 
 STEP_SECONDS = 60.0
 """How long a step may take before it is UNKNOWN(timeout), unless the record or the user says otherwise."""
@@ -61,10 +64,11 @@ def record_pin(pin: Pin, cases: Cases, python: Interpreter, folder: Path, second
     if not environment.is_there(pin.lock, python):
         cases()
     observed = _observe(pin, environment.ensure(pin.lock, python), cases, folder, seconds)
+    for _ in range(REBUILDS):
+        if observed is None:
+            observed = _observe(pin, environment.rebuild(pin.lock, python), cases, folder, seconds)
     if observed is None:
-        observed = _observe(pin, environment.rebuild(pin.lock, python), cases, folder, seconds)
-    if observed is None:
-        raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged again as soon as it was built.", "Check the disk.")
+        raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged or replaced {REBUILDS} times.", "Check the disk.")
     return _judged(observed, cases(), folder)
 
 
@@ -90,15 +94,16 @@ def _judged(observed: Observed, suite: Sequence[Case], folder: Path) -> Row:
 def claimed(folder: Path) -> Iterator[None]:
     """Hold the folder of a run, so that two runs do not write into one; a folder with anything else in it is refused.
 
-    A run that is refused before it has begun leaves no folder behind.
+    What an earlier run left in it is deleted. A run that is refused before it has begun leaves no folder behind.
     """
     children.clear()
     cache.clear()
-    with cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
+    own = folder.is_relative_to(cache.root())
+    with nullcontext() if own else cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
         with cache.storage(folder):
             new = not folder.exists() or not any(folder.iterdir())
-        if not new and not (folder / "run.json").is_file():
-            raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
+        if not new:
+            _emptied(folder)
         try:
             document.write(folder / "run.json", document.canonical({"run": 1, "started": _now()}))
             yield
@@ -106,6 +111,26 @@ def claimed(folder: Path) -> Iterator[None]:
             if new:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def _emptied(folder: Path) -> None:
+    """Delete what a run saved in a folder; if the folder is not a run's, refuse it."""
+    if not is_run(folder):
+        raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
+    with cache.storage(folder):
+        for name in ("results.json", "upstream.json"):
+            (folder / name).unlink(missing_ok=True)
+        for place in [path for path in folder.iterdir() if (path / "journals").is_dir()]:
+            shutil.rmtree(place)
+
+
+def is_run(folder: Path) -> bool:
+    """Tell whether a folder is one that a run saved, or began to save, something in."""
+    try:
+        found = document.parse_json(document.read(folder / "run.json"), "run.json")
+    except AuditError:
+        return False
+    return isinstance(found, dict) and found.get("run") == 1 and "started" in found
 
 
 def _now() -> str:
@@ -157,19 +182,25 @@ def _observe(pin: Pin, place: Environment, cases: Cases, folder: Path, seconds: 
         suite = cases()
         if not sound and environment.damage(place):
             return None
-        _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
-        seen = recorder.describe(pin.packages, pin.files)
-        for difference in environment.differences(pin, seen):
-            raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
-        head = {
-            "kind": "environment",
-            "history": 1,
-            "pin": pin.name,
-            **{key: seen[key] for key in ("packages", "files", "blocked")},
-        }
-        smoked = [recorder.record(case, smoke=True) for case in smoke()]
-        found = [recorder.record(case) for case in suite]
-        return history.History(head, _all(smoked), _all(found)), seen
+        try:
+            observed = _seen(recorder, pin, suite)
+        except ProbeFailed:
+            if sound or (recorder.is_current() and not environment.damage(place)):
+                raise
+            return None
+        # Another run may have built the environment anew while this probe was importing or running.
+        return observed if recorder.is_current() else None
+
+
+def _seen(recorder: Recorder, pin: Pin, suite: Sequence[Case]) -> Observed:
+    _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
+    seen = recorder.describe(pin.packages, pin.files)
+    for difference in environment.differences(pin, seen):
+        raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
+    head = {"kind": "environment", "history": 1, "pin": pin.name, **{key: seen[key] for key in ("packages", "files", "blocked")}}
+    smoked = [recorder.record(case, smoke=True) for case in smoke()]
+    found = [recorder.record(case) for case in suite]
+    return history.History(head, _all(smoked), _all(found)), seen
 
 
 def _all(histories: Iterable[Future[history.CaseHistory]]) -> tuple[history.CaseHistory, ...]:

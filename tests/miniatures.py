@@ -31,6 +31,7 @@ class Subject:
         self.stored: dict[str, Any] | None = None
         self.asked: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
+        self.last: str | None = None
 
     def policy(self) -> dict[str, Any]:
         """Return the tools that need an answer, as the case's middleware says."""
@@ -135,7 +136,9 @@ class Subject:
 
     def save(self, *following: str) -> None:
         """Put a checkpoint."""
-        record = {"checkpoint": f"c-{time.monotonic_ns()}", "parent": None, "next": list(following), "keys": ["messages"]}
+        name, parent = f"c-{time.monotonic_ns()}", self.last
+        self.last = name
+        record = {"checkpoint": name, "parent": parent, "next": list(following), "keys": ["messages"]}
         held = {} if self.stored is None else {"stored_edits": self.stored, "keys": [KEY, "messages"]}
         self.checkpoints.append({**record, **held, "messages": list(self.messages)})
 

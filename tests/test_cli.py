@@ -45,6 +45,7 @@ def fits(value: Any, schema: Any) -> None:
         (("list", "claims"), 0),
         (("list", "pins"), 0),
         (("list", "records"), 0),
+        (("list", "reasons"), 0),
         (("explain", EDIT), 0),
         (("explain", "core/no-refused-dispatch"), 0),
         (("explain", "untriggered"), 0),

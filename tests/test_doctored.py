@@ -82,6 +82,29 @@ def rewritten(entries: Entries) -> None:
     messages[1]["calls"][0]["args"]["recipient"] = "somebody@example.invalid"
 
 
+def copied_call(entries: Entries) -> None:
+    """Let an altered copy of the call stand before it in the final messages."""
+    calls = only(entries, "messages")["messages"][1]["calls"]
+    calls.insert(0, {**calls[0], "args": {"recipient": "somebody@example.invalid", "document": "x"}})
+
+
+def ghost_call(entries: Entries) -> None:
+    """Let the final messages hold a call that the model never proposed."""
+    only(entries, "messages")["messages"][1]["calls"].append({"id": "call-ghost", "tool": "send_document", "args": {}})
+
+
+def ghost_answer(entries: Entries) -> None:
+    """Let a tool message answer a call that the model never proposed."""
+    messages = only(entries, "messages")["messages"]
+    messages.append({**messages[2], "answers": "call-ghost"})
+
+
+def shown_before(entries: Entries) -> None:
+    """Let the conversation at the pause show another recipient in the proposal."""
+    found = next(entry for entry in entries if entry.get("vantage") == "messages")
+    found["messages"][1]["calls"][0]["args"]["recipient"] = "somebody@example.invalid"
+
+
 def unanswered(entries: Entries) -> None:
     """Let the tool message be missing from the final messages."""
     messages = only(entries, "messages")["messages"]
@@ -146,6 +169,10 @@ DOCTORED: list[tuple[Callable[[Entries], None], str, set[str]]] = [
     (ran_at_build, REJECT, {"core/no-undecided-dispatch"}),
     (ran_before, APPROVE, {"core/no-undecided-dispatch", "core/authorised-dispatch"}),
     (rewritten, APPROVE, {"messages/proposal-kept"}),
+    (copied_call, APPROVE, {"messages/proposal-kept"}),
+    (ghost_call, REJECT, {"messages/proposal-kept"}),
+    (ghost_answer, EDIT, {"messages/one-answer"}),
+    (shown_before, EDIT, {"messages/proposal-kept"}),
     (unanswered, APPROVE, {"messages/one-answer"}),
     (unanswered, REJECT, {"messages/one-answer"}),
     (succeeded, REJECT, {"messages/rejection-is-error"}),

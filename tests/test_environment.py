@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def test_two_runs_at_once_share_one_environment(empty_cache: Path, command: Comm
     assert len(built(empty_cache)) == 1
 
 
-@pytest.mark.parametrize("left", ["no marker", "no Python", "building"])
+@pytest.mark.parametrize("left", ["no marker", "no Python", "in the middle"])
 def test_a_half_built_environment_is_never_used(left: str, empty_cache: Path) -> None:
     """What an interrupted build left behind is built again, whole."""
     lock, python = pin.find(PIN).lock, interpreter.find(None)
@@ -54,11 +55,15 @@ def test_a_half_built_environment_is_never_used(left: str, empty_cache: Path) ->
     elif left == "no Python":
         whole.python.unlink()
     else:
-        whole.path.rename(whole.path.with_name(f"{whole.path.name}.building"))
+        nobody = empty_cache / "scratch" / "1-1-environment-0" / "environment"
+        nobody.parent.mkdir()
+        whole.path.rename(nobody)
+        cache.clear()
     again = environment.ensure(lock, python)
     assert again == whole
     assert subprocess.run([again.python, "-I", "-c", "import langchain.agents"], check=False).returncode == 0
     assert built(empty_cache) == [whole.path.name]
+    assert not list((empty_cache / "scratch").iterdir())
 
 
 def test_packages_are_hard_linked(empty_cache: Path) -> None:
@@ -113,3 +118,30 @@ def _replace(path: Path, more: bytes) -> None:
     data = path.read_bytes()
     path.unlink()
     path.write_bytes(data + more)
+
+
+def test_a_probe_of_a_replaced_environment_does_not_count(empty_cache: Path) -> None:
+    """A probe that began to import one building of an environment is dropped when another stands in its place."""
+    lock, python = pin.find(PIN).lock, interpreter.find(None)
+    whole = environment.ensure(lock, python)
+    with Recorder(whole, empty_cache, 60.0) as recorder:
+        assert recorder.is_current()
+        (whole.path / "dispatch-audit.json").unlink()
+        assert environment.rebuild(lock, python) == whole
+        assert not recorder.is_current()
+
+
+def test_runs_beside_one_that_repairs_see_no_damage(empty_cache: Path, command: Command) -> None:
+    """Runs that start while another finds the damage and builds anew give the published bytes, each of them."""
+    whole = environment.ensure(pin.find(PIN).lock, interpreter.find(None))
+    site = next(whole.path.glob("lib/python*/site-packages"))
+    _replace(site / "langchain_core" / "messages" / "tool.py", b"\nToolMessage.__doc__ = 'changed'\nTOOL = print('damaged')\n")
+    done: list[subprocess.CompletedProcess[str]] = []
+    runs = [threading.Thread(target=lambda: done.append(command("reproduce", "i05", "--skip-upstream"))) for _ in range(4)]
+    for run in runs:
+        run.start()
+        time.sleep(0.3)
+    for run in runs:
+        run.join()
+    assert [found.returncode for found in done] == [0] * 4, "\n".join(found.stderr for found in done)
+    assert not list((empty_cache / "runs").glob("*/*/journals/probe.log"))

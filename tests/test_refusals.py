@@ -776,7 +776,7 @@ def test_a_spoiled_run_is_refused(row: Row, name: str, published: Path, command:
     (published / REVISION).rename(kept)
     (kept / "i05").mkdir()
     (kept / "history.jsonl").rename(kept / "i05" / "history.jsonl")
-    (kept / "run.json").write_text("{}")
+    (kept / "run.json").write_text('{"run": 1, "started": "", "ended": ""}')
     shutil.rmtree(published)
     kept.rename(published)
     row.spoil(published)

@@ -1,8 +1,11 @@
 """verify and rejudge notice what was doctored, also where digests were made to fit again."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,3 +151,29 @@ def test_a_run_may_go_into_its_own_folder_again(command: Command, tmp_path: Path
     first, second = (command("run", "--pin", "i05", "--out", tmp_path / "run", "--format", "json") for _ in range(2))
     assert (first.returncode, second.returncode) == (0, 0)
     assert first.stdout == second.stdout
+
+
+def test_a_run_that_did_not_come_to_its_end_is_not_verified(command: Command, tmp_path: Path) -> None:
+    """A folder whose run was interrupted says so, whatever an earlier run had left in it."""
+    folder = tmp_path / "run"
+    assert command("run", "--pin", "i05", "--case", "decisions/edit", "--out", folder).returncode == 0
+    (folder / "run.json").write_text('{"run": 1, "started": "2026-11-30T00:00:00+00:00"}')
+    assert command("verify", folder).returncode == 4
+
+
+def test_a_run_json_of_somebody_else_protects_its_folder(command: Command, tmp_path: Path) -> None:
+    """A folder is a run's by what run.json says, not by its name."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.json").write_text('{"mine": 1}')
+    (tmp_path / "other" / "results.json").write_text("precious")
+    assert command("run", "--pin", "i05", "--out", tmp_path / "other").returncode == 4
+    assert (tmp_path / "other" / "results.json").read_text() == "precious"
+
+
+def test_an_exit_code_does_not_depend_on_who_reads(tmp_path: Path) -> None:
+    """With nobody reading standard error, a refused input is still 4."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "capture", "run", "--pin", "nope"], cwd=tmp_path, stderr=write, check=False)
+    os.close(write)
+    assert done.returncode == 4

@@ -18,37 +18,38 @@ Message = Mapping[str, Any]
 @claim(
     "messages/proposal-kept",
     version=1,
-    sentence="The final conversation holds every proposed call under its id, with the tool and arguments that the model wrote.",
+    sentence="Each conversation returned holds every call proposed by then once, under its id as the model wrote it, and no other.",
     promised=_I05,
     vantages=("prompt",),
 )
 def proposal_kept(history: CaseHistory) -> Finding:
-    """Examine every proposed call, in the conversation that the last step returned."""
+    """Examine every proposed call, in each conversation that a step returned."""
     wanted = proposals(history)
-    messages = history.final_messages()
-    if messages is None:
+    if history.final_messages() is None:
         return _unread(len(wanted))
-    kept = {call["id"]: call for message in messages for call in message.get("calls", [])}
-    faults = tuple(_not_kept(call, kept.get(call.id)) for call in wanted if not _keeps(kept.get(call.id), call))
-    return Finding(len(wanted), faults)
+    faults = [fault for entry in history.of("messages") for fault in _unkept(proposals(history, entry["step"]), entry["messages"])]
+    return Finding(len(wanted), tuple(faults))
 
 
 @claim(
     "messages/one-answer",
     version=1,
-    sentence="Once the run has ended, the conversation answers every proposed call with exactly one tool message under its id.",
+    sentence="Once the run has ended, exactly one tool message answers each proposed call, and none answers anything else.",
     promised="langchain, create_agent: every tool call in the conversation is paired with one tool message.",
     vantages=("prompt",),
 )
 def one_answer(history: CaseHistory) -> Finding:
-    """Examine every proposed call of a run that ended."""
-    wanted = proposals(history)
+    """Examine every proposed call of a run that ended, and every tool message."""
+    wanted = [call.id for call in proposals(history)]
     messages = history.final_messages()
     if messages is None or history.last_outcome() != "ended":
         return _unread(len(wanted))
-    counts = {call.id: len(_answers(messages, call.id)) for call in wanted}
-    faults = tuple(Fault(evidence("messages", call, count), 1, count) for call, count in counts.items() if count != 1)
-    return Finding(len(counts), faults)
+    answered = [message["answers"] for message in messages if "answers" in message]
+    counts = {call: answered.count(call) for call in [*wanted, *answered]}
+    wrong = {call: count for call, count in counts.items() if count != int(call in wanted)}
+    return Finding(
+        len(counts), tuple(Fault(evidence("messages", call, count), int(call in wanted), count) for call, count in wrong.items())
+    )
 
 
 @claim(
@@ -120,14 +121,20 @@ def _answers(messages: list[Message], call: str | None) -> list[Message]:
     return [message for message in messages if "answers" in message and message["answers"] == call]
 
 
-def _keeps(kept: Message | None, call: Call) -> bool:
-    return kept is not None and bool(kept["tool"] == call.tool) and same(kept["args"], call.args)
+def _unkept(wanted: list[Call], messages: list[Message]) -> Iterator[Fault]:
+    """Yield a fault for each call that a conversation does not hold once and as proposed, and for each that it makes up."""
+    kept = [Call(call["id"], call["tool"], call["args"]) for message in messages for call in message.get("calls", [])]
+    for call in wanted:
+        own = [found for found in kept if found.id == call.id]
+        if len(own) != 1 or own[0].tool != call.tool or not same(own[0].args, call.args):
+            yield Fault(evidence("messages", call.id, len(own)), _action(call), [_action(found) for found in own])
+    for found in kept:
+        if found.id not in [call.id for call in wanted]:
+            yield Fault(evidence("messages", found.id), None, _action(found))
 
 
-def _not_kept(call: Call, kept: Message | None) -> Fault:
-    expected = {"tool": call.tool, "args": call.args}
-    observed = kept and {"tool": kept["tool"], "args": kept["args"]}
-    return Fault(evidence("messages", call.id, int(kept is not None)), expected, observed)
+def _action(call: Call) -> dict[str, Any]:
+    return {"tool": call.tool, "args": call.args}
 
 
 def _edited(history: CaseHistory) -> Iterator[tuple[str | None, Any]]:

@@ -56,9 +56,17 @@ python_option = click.option(
     help="The Python of the environments: a path, or a version that is installed.  [default: the one that runs this]",
 )
 
+
+def _named(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and str(value) == ".":
+        raise click.BadParameter("name a folder, not the one here.", param=option)
+    return value
+
+
 out_option = click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
+    callback=_named,
     help="Save the run here.  [default: a folder of its own in the cache]",
 )
 

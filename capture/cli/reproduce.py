@@ -7,7 +7,7 @@ import click
 
 from capture import ahead
 from capture.cli.options import format_option, out_option, python_option, schema_option
-from capture.cli.shown import show_checks
+from capture.cli.shown import show_checks, show_place
 from capture.document import Document
 from capture.errors import ExitCode
 
@@ -59,7 +59,7 @@ def command(
     checks = reproduction.compare(found, published, measured)
     document = report("reproduce", found.name, published.name, checks, measured.results)
     show_checks(document, form)
-    click.echo(f"saved in {plan.folder}", err=True)
+    show_place(plan.folder)
     return _exit(document, measured.results)
 
 

@@ -7,7 +7,7 @@ import click
 
 from capture import ahead
 from capture.cli.options import format_option, out_option, python_option, schema_option
-from capture.cli.shown import exit_code, show_results
+from capture.cli.shown import exit_code, show_place, show_results
 
 __all__ = ["command"]
 
@@ -43,5 +43,5 @@ def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, o
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
     run = runs.run_pins(chosen, suite, interpreter.find(python), out or cache.new_run())
     show_results(run.results, form)
-    click.echo(f"saved in {run.folder}", err=True)
+    show_place(run.folder)
     return exit_code(run.results)

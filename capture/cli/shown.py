@@ -1,14 +1,17 @@
 """How documents are shown: as JSON in their canonical bytes, or by a renderer."""
 
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
 from capture import document
 from capture.document import Document
 from capture.errors import ExitCode
+from capture.render.printable import printable
 
-__all__ = ["emit", "exit_code", "show_checks", "show_results"]
+__all__ = ["emit", "exit_code", "show_checks", "show_place", "show_results"]
 
 
 def emit(value: Document) -> None:
@@ -39,6 +42,13 @@ def show_checks(checked: Document, form: str) -> None:
         click.echo(markdown.checks(checked), nl=False)
     else:
         terminal.checks(checked)
+
+
+def show_place(folder: Path) -> None:
+    """Say where a run was saved, in the form in which `verify` and `rejudge` take it."""
+    shown = str(folder) if folder.is_absolute() else f"./{folder}"
+    with suppress(OSError):
+        click.echo(f"saved in {printable(shown)}", err=True)
 
 
 def exit_code(results: Document) -> int:

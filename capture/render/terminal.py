@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from capture.document import Document
+from capture.document import Document, line
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import printable
 
@@ -87,8 +87,12 @@ def _shown(value: object) -> str:
 def _faults(pin: Document) -> Iterable[str]:
     for case, claim, fault in faults(pin):
         yield f"{case}: {claim} does not hold at {fault['evidence']}:"
-        yield f"    expected {fault['expected']}"
-        yield f"    observed {fault['observed']}"
+        yield f"    expected {_value(fault['expected'])}"
+        yield f"    observed {_value(fault['observed'])}"
+
+
+def _value(value: object) -> str:
+    return "nothing" if value is None else line(value).decode().strip()
 
 
 def _case(cells: Sequence[str]) -> None:
@@ -117,8 +121,8 @@ def _print(lines: Iterable[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    for line in lines:
-        Console().print(Text(printable(line)))
+    for text in lines:
+        Console().print(Text(printable(text)))
 
 
 def _lines(text: str) -> str:
