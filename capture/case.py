@@ -24,8 +24,6 @@ SMOKE = "smoke/"
 
 _ID = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)+")
 
-_SMOKE = "smoke/"
-
 
 @dataclass(frozen=True)
 class Case:
@@ -66,7 +64,7 @@ def all_cases(folder: Path | None = None) -> list[Case]:
 
 def smoke() -> list[Case]:
     """Return the two cases that show that an environment's probe can be believed."""
-    return [load(path, f"{_SMOKE}{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
+    return [load(path, f"{SMOKE}{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
 
 
 def find(names: Iterable[str]) -> list[Case]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from capture import cache, installer, interpreter, library, registry
+from capture import cache, children, installer, interpreter, library, registry
 from capture.document import Document
 from capture.errors import AuditError
 
@@ -114,9 +114,15 @@ for attempt in (lambda: socket.create_connection(("127.0.0.1", 9), 1), lambda: s
 def _network_block() -> Iterator[Finding]:
     """Try to call out from under the probe's own block."""
     command = [sys.executable, "-I", "-c", _TRY, str(library.probe_folder())]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    found = "connections and look-ups are refused" if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
-    yield Finding("network block of the probe", done.returncode == 0, True, found, "" if done.returncode == 0 else "Report it.")
+    try:
+        done = children.run(command, {"PATH": os.defpath}, 60.0)
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield Finding("network block of the probe", False, True, type(error).__name__, "Run it again.")
+        return
+    held = done.returncode == 0
+    found = "connections and look-ups are refused" if held else said[-1]
+    yield Finding("network block of the probe", held, True, found, "" if held else "Report it.")
 
 
 def _processes() -> Iterator[Finding]:

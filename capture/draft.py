@@ -62,7 +62,11 @@ def add(name: str, wanted: Mapping[str, str], as_of: str | None, tests: Mapping[
         _draft(draft, wanted, time, tests, python)
         pin.load(draft)
         with cache.storage(target):
-            shutil.copytree(draft, target)
+            # Beside first, then at once: a pin is whole or not there.
+            beside = target.with_name(f".{name}.new")
+            shutil.rmtree(beside, ignore_errors=True)
+            shutil.copytree(draft, beside)
+            beside.rename(target)
     return target
 
 
@@ -104,7 +108,7 @@ def _compile(path: Path, wanted: Sequence[str], time: str, constraint: Path | No
 
 
 def _digests(lock: Lock, packages: Mapping[str, str], python: Interpreter, folder: Path) -> Mapping[str, str]:
-    place = environment.ensure(lock, python)
+    place = environment.sound(lock, python)
     with Recorder(place, folder, STEP_SECONDS) as recorder:
         found = recorder.describe(packages, FILES)["files"]
     return {name: value for name, value in found.items() if value}

@@ -12,10 +12,8 @@ __all__ = ["run"]
 
 def run(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
     """Run uv, with these environment variables besides, and return its standard output; if it fails, say what it said last."""
-    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
-    environment.pop("VIRTUAL_ENV", None)
-    environment |= variables or {}
-    done = children.run([_binary(), "--no-config", *arguments], environment)
+    fixed = {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "UV_NO_PROGRESS": "1"}
+    done = children.run([_binary(), "--no-config", *arguments], {**_passed_on(), **fixed, **(variables or {})})
     if done.returncode == 0:
         return done.stdout.decode("utf-8", "replace")
     printed = done.stderr.decode("utf-8", "replace")
@@ -24,6 +22,18 @@ def run(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
         raise StorageFailed(f"uv {arguments[0]} failed: {said}.", "Check the free space and the permissions of the cache.")
     raise EnvironmentFailed(f"uv {arguments[0]} failed: {said}.", "Check the registry's reach, the disk, and the lock.")
 
+
+def _passed_on() -> dict[str, str]:
+    """Return the user's variables that uv needs to find its cache and reach a registry; keys of other things stay out.
+
+    uv hands its variables on to what it builds from source.
+    """
+    return {name: value for name, value in os.environ.items() if name in _NAMES or name.startswith(_KINDS)}
+
+
+_NAMES = frozenset({"PATH", "HOME", "TMPDIR", "LANG", "TZ", "NETRC", *(f"{kind}_PROXY" for kind in ("HTTP", "HTTPS", "ALL", "NO"))})
+_NAMES |= {name.lower() for name in _NAMES if name.endswith("_PROXY")}
+_KINDS = ("UV_", "SSL_CERT_", "XDG_", "LC_")
 
 _DISK = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")
 

@@ -1,17 +1,20 @@
 """The Python that an environment is built with: what was asked for, and which one it is."""
 
 import json
+import os
 import platform
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture import installer
+from capture import children, installer
 from capture.document import digest
 from capture.errors import EnvironmentFailed, InputRefused
 
 __all__ = ["Interpreter", "find", "plain"]
+
+_SECONDS = 60.0
 
 _ASK = """
 import json, platform, sys
@@ -72,7 +75,7 @@ def _ask(path: Path, asked: str) -> Interpreter:
     from packaging.version import Version
 
     try:
-        done = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, check=True, timeout=60)
+        done = children.run([path, "-I", "-c", _ASK], {"PATH": os.defpath}, _SECONDS)
         implementation, version, prefix, machine = map(str, json.loads(done.stdout))
         Version(plain(version))
     except (OSError, subprocess.SubprocessError, TypeError, ValueError):

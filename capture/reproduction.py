@@ -6,10 +6,9 @@ A revision of a record is three files: results.json, upstream.json and history.j
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from capture import archive, document, results, runs, upstream, wheelhouse
+from capture import archive, document, results, run_folder, runs, upstream, wheelhouse
 from capture.check import Check
 from capture.compare import first_difference
 from capture.document import Document
@@ -44,11 +43,10 @@ class Measured:
 
 def measure(record: Record, cases: runs.Cases, plan: Plan) -> Measured:
     """Run a record's cases at its pin, and its upstream tests; what is measured is saved as a run's."""
-    started = datetime.now(UTC).isoformat(timespec="seconds")
     pin = find_pin(record.data["pin"])
     if plan.wheelhouse is not None:
         pin = wheelhouse.only(pin, plan.wheelhouse, plan.python)
-    with runs.claimed(plan.folder):
+    with run_folder.claimed(plan.folder):
         row, tests, checks = _from_archive(record, pin, cases, plan) if plan.archive else _from_lock(record, pin, cases, plan)
         found = results.build([row.results], record.name)
         files = {"results": document.canonical(found), "history": row.history or b""}
@@ -56,8 +54,7 @@ def measure(record: Record, cases: runs.Cases, plan: Plan) -> Measured:
             files["upstream"] = document.canonical(tests)
         for key in files.keys() - {"history"}:
             document.write(plan.folder / FILES[key], files[key])
-        about = runs.about(started, plan.python, {pin.name: row.machine})
-        document.write(plan.folder / "run.json", document.canonical(about))
+        run_folder.end(plan.folder, plan.python, {pin.name: row.machine})
     return Measured(found, files, checks)
 
 

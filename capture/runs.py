@@ -1,26 +1,21 @@
 """Runs: from pins and cases to results, through an environment, a probe and a history for each pin."""
 
 import logging
-import platform
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import cache, children, document, environment, history, results
+from capture import cache, document, environment, history, results, run_folder
 from capture.case import Case, smoke
 from capture.environment import Environment
-from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
+from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
 
-__all__ = ["STEP_SECONDS", "Row", "Run", "about", "claimed", "is_run", "record_in", "record_pin", "run_pins"]
+__all__ = ["STEP_SECONDS", "Row", "Run", "record_in", "record_pin", "run_pins"]
 
 Cases = Callable[[], Sequence[Case]]
 """Gives the cases of a run; asked several times, it gives the same ones."""
@@ -34,7 +29,7 @@ REBUILDS = 3
 """How often a run starts again because its environment was damaged, or built anew by another run, before it gives up."""
 
 STEP_SECONDS = 60.0
-"""How long a step may take before it is UNKNOWN(timeout), unless the record or the user says otherwise."""
+"""How long a step may take before it is UNKNOWN(timeout), unless the record says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -90,84 +85,16 @@ def _judged(observed: Observed, suite: Sequence[Case], folder: Path) -> Row:
     return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
 
 
-@contextmanager
-def claimed(folder: Path) -> Iterator[None]:
-    """Hold the folder of a run, so that two runs do not write into one; a folder with anything else in it is refused.
-
-    What an earlier run left in it is deleted. A run that is refused before it has begun leaves no folder behind.
-    """
-    children.clear()
-    cache.clear()
-    own = folder.is_relative_to(cache.root())
-    with nullcontext() if own else cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
-        with cache.storage(folder):
-            new = not folder.exists() or not any(folder.iterdir())
-        if not new:
-            _emptied(folder)
-        try:
-            document.write(folder / "run.json", document.canonical({"run": 1, "started": _now()}))
-            yield
-        except InputRefused:
-            if new:
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-
-def _emptied(folder: Path) -> None:
-    """Delete what a run saved in a folder; if the folder is not a run's, refuse it."""
-    if not is_run(folder):
-        raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
-    with cache.storage(folder):
-        for name in ("results.json", "upstream.json"):
-            (folder / name).unlink(missing_ok=True)
-        for place in [path for path in folder.iterdir() if (path / "journals").is_dir()]:
-            shutil.rmtree(place)
-
-
-def is_run(folder: Path) -> bool:
-    """Tell whether a folder is one that a run saved, or began to save, something in."""
-    try:
-        found = document.parse_json(document.read(folder / "run.json"), "run.json")
-    except AuditError:
-        return False
-    return isinstance(found, dict) and found.get("run") == 1 and "started" in found
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, folder: Path) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
-    started = _now()
-    with claimed(folder):
+    with run_folder.claimed(folder):
         if len(pins) > 1:
             cases()  # a case that is refused is no pin's fault
         rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
         found = results.build([row.results for row in rows])
         document.write(folder / "results.json", document.canonical(found))
-        machines = {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)}
-        document.write(folder / "run.json", document.canonical(about(started, python, machines)))
+        run_folder.end(folder, python, {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)})
     return Run(folder, found, rows)
-
-
-def about(started: str, python: Interpreter, pins: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what varies from run to run and stays outside of every digest: the content of run.json."""
-    return {
-        "run": 1,
-        "started": started,
-        "ended": _now(),
-        "dispatch-audit": version("dispatch-audit"),
-        "python": {
-            "asked": python.asked,
-            "used": str(python.path),
-            "version": python.version,
-            "implementation": python.implementation,
-        },
-        "uv": version("uv"),
-        "machine": {"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
-        "pins": pins,
-    }
 
 
 def _observe(pin: Pin, place: Environment, cases: Cases, folder: Path, seconds: float, *, sound: bool = False) -> Observed | None:

@@ -94,7 +94,7 @@ def _refuse_other_module(pin: str, upstream: Upstream, tests: Path) -> None:
     found = document.digest(document.read(path)) if path.is_file() else "none"
     if found != upstream.sha256:
         raise InputRefused(
-            f"pin {pin}: key upstream.sha256: pinned is {upstream.sha256}, the source distribution has {found}.",
+            f"pin {pin}: key upstream.sha256: pinned is {upstream.sha256}, the tests have {found}.",
             "The pin is not what was published.",
         )
 

@@ -102,5 +102,5 @@ def _trigger(history: CaseHistory) -> bool:
 
 def _claim(name: str) -> Claim:
     if name not in CLAIMS:
-        raise InputRefused(f"{name!r} is not a claim.", "`dispatch-audit list claims` shows what there is.")
+        raise InputRefused(f"{name!a} is not a claim of this version.", "Judge it with the version that recorded it.")
     return CLAIMS[name]

@@ -15,7 +15,7 @@ from capture.lock import Lock, Locked
 from capture.pin import Pin
 from capture.registry import File
 
-__all__ = ["fetch", "only"]
+__all__ = ["fetch", "find", "only"]
 
 
 def fetch(pin: Pin, folder: Path, python: Interpreter, *, everything: bool) -> Iterator[str]:

@@ -73,4 +73,6 @@ out_option = click.option(
 
 def is_run(target: str) -> bool:
     """Tell whether an argument names the folder of a run; a name without a separator is a record's, whatever lies here."""
-    return "/" in target and (Path(target) / "run.json").is_file()
+    from capture import run_folder
+
+    return "/" in target and run_folder.is_run(Path(target))

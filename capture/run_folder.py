@@ -1,0 +1,84 @@
+"""The folder of a run: who holds it, what an earlier run left in it, and run.json, which holds what varies from run to run."""
+
+import platform
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from capture import cache, children, document
+from capture.errors import AuditError, InputRefused
+from capture.interpreter import Interpreter
+
+__all__ = ["claimed", "end", "is_run"]
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run, so that two runs do not write into one; a folder with anything else in it is refused.
+
+    What an earlier run left in it is deleted. A run that is refused before it has begun leaves no folder behind.
+    """
+    children.clear()
+    cache.clear()
+    own = folder.is_relative_to(cache.root())
+    with nullcontext() if own else cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
+        with cache.storage(folder):
+            new = not folder.exists() or not any(folder.iterdir())
+        if not new:
+            _emptied(folder)
+        try:
+            document.write(folder / "run.json", document.canonical({"run": 1, "started": _now()}))
+            yield
+        except InputRefused:
+            if new:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+
+def _emptied(folder: Path) -> None:
+    """Delete what a run saved in a folder; if the folder is not a run's, refuse it."""
+    if not is_run(folder):
+        raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
+    with cache.storage(folder):
+        for name in ("results.json", "upstream.json"):
+            (folder / name).unlink(missing_ok=True)
+        for place in [path for path in folder.iterdir() if (path / "journals").is_dir()]:
+            shutil.rmtree(place)
+
+
+def is_run(folder: Path) -> bool:
+    """Tell whether a folder is one that a run saved, or began to save, something in."""
+    try:
+        found = document.parse_json(document.read(folder / "run.json"), "run.json")
+    except AuditError:
+        return False
+    return isinstance(found, dict) and found.get("run") == 1 and "started" in found
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def end(folder: Path, python: Interpreter, pins: Mapping[str, Any]) -> None:
+    """Write run.json as the run ends: what stays outside of every digest, with what the probe said at each pin."""
+    started = document.parse_json(document.read(folder / "run.json"), str(folder / "run.json"))["started"]
+    about = {
+        "run": 1,
+        "started": started,
+        "ended": _now(),
+        "dispatch-audit": version("dispatch-audit"),
+        "python": {
+            "asked": python.asked,
+            "used": str(python.path),
+            "version": python.version,
+            "implementation": python.implementation,
+        },
+        "uv": version("uv"),
+        "machine": {"system": platform.system(), "release": platform.release(), "machine": platform.machine()},
+        "pins": pins,
+    }
+    document.write(folder / "run.json", document.canonical(about))
