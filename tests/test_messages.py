@@ -78,3 +78,12 @@ def test_a_value_within_a_longer_word_is_not_stated() -> None:
 def test_names_of_keys_are_not_said() -> None:
     """A value that is also the name of a key is not stated by that key."""
     assert finding(with_value(OFF, "content"), "edit-unstated") == Finding(1)
+
+
+def test_another_calls_answer_does_not_count() -> None:
+    """Only the tool message that answers the edited call is asked whether it states the edit."""
+    history = published()[EDIT]
+    entries: list[Any] = copy.deepcopy(list(history.entries))
+    messages = [entry for entry in entries if entry.get("vantage") == "messages"][-1]["messages"]
+    messages.append({**messages[2], "answers": "another", "content": "sent"})
+    assert finding(CaseHistory(history.case, history.scenario, tuple(entries)), "edit-stated") == Finding(1)
