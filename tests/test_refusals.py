@@ -199,7 +199,7 @@ def pinned(tmp_path: Path) -> Path:
     Row(
         "not locked", swapped("pin.toml", "^langchain = .*", 'langchain = "9.9"'), ("packages.langchain: 9.9", "the lock has 1.4.2")
     ),
-    Row("in no lock", swapped("pin.toml", "^langchain = .*", 'nosuch = "1"'), ("packages.nosuch", "has none")),
+    Row("in no lock", swapped("pin.toml", "^langchain = .*", 'nosuch = "1"'), ("packages.nosuch", "have none")),
     Row("lock without a version", relocked(r"^langchain==\S+", "langchain=="), ("i05/requirements.txt, line", "'langchain==")),
     Row("lock with an option", relocked(r"\A", "--index-url https://x\n"), ("i05/requirements.txt, line 1: '--index-url",)),
     Row("lock with an address", relocked(r"\A", "x @ https://x --hash=sha256:1\n"), ("i05/requirements.txt, line 1: 'x @ https",)),
@@ -258,7 +258,7 @@ SDIST = r'\[\[artifacts\]\]\npurl = "pkg:pypi/langchain@.*\nkind = "sdist"\n.*\n
     Row(
         "one digit", swapped("pin.toml", r'^sha256 = "....(?=\w+"\nbuild)', 'sha256 = "0000'), ("upstream.sha256: pinned is 0000",)
     ),
-    Row("no such module", swapped("pin.toml", "^module = .*", 'module = "tests/none.py"'), ("upstream.sha256", "has none")),
+    Row("no such module", swapped("pin.toml", "^module = .*", 'module = "tests/none.py"'), ("upstream.sha256", "have none")),
     Row("no source distribution", swapped("pin.toml", SDIST, ""), ("no sdist of langchain",)),
     Row("no upstream tests", swapped("pin.toml", r"\[upstream\](.|\n)*", ""), ("key upstream is missing",)),
 )
@@ -822,7 +822,7 @@ RUN = ("run", "--pin", "i05", "--case", EDIT)
     Said("--out where nothing can be", (*RUN, "--out", "/proc/none"), ("/proc/none", "cannot be written"), ExitCode.STORAGE),
     Said("--out below a file", (*RUN, "--out", "file/out"), ("file/out", "cannot be written"), ExitCode.STORAGE),
     Said("a name too long", (*RUN, "--case", f"x/{'a' * 300}.toml"), ("aaa.toml", "cannot be read", "too long"), ExitCode.STORAGE),
-    Said("a record's name too long", ("verify", f"./{'a' * 300}"), ("aaa/run.json", "too long"), ExitCode.STORAGE),
+    Said("a record's name too long", ("verify", f"./{'a' * 300}"), ("aaa/record.toml", "too long"), ExitCode.STORAGE),
 )
 def test_a_place_that_cannot_be_used_is_a_storage_failure(row: Said, command: Command, tmp_path: Path) -> None:
     """Where nothing can be written or read, the sentence names the place; the permissions of root do not matter for these."""
