@@ -199,7 +199,7 @@ def pinned(tmp_path: Path) -> Path:
     Row(
         "not locked", swapped("pin.toml", "^langchain = .*", 'langchain = "9.9"'), ("packages.langchain: 9.9", "the lock has 1.4.2")
     ),
-    Row("in no lock", swapped("pin.toml", "^langchain = .*", 'nosuch = "1"'), ("packages.nosuch", "have none")),
+    Row("in no lock", swapped("pin.toml", "^langchain = .*", 'nosuch = "1"'), ("packages.nosuch", "has none")),
     Row("lock without a version", relocked(r"^langchain==\S+", "langchain=="), ("i05/requirements.txt, line", "'langchain==")),
     Row("lock with an option", relocked(r"\A", "--index-url https://x\n"), ("i05/requirements.txt, line 1: '--index-url",)),
     Row("lock with an address", relocked(r"\A", "x @ https://x --hash=sha256:1\n"), ("i05/requirements.txt, line 1: 'x @ https",)),
