@@ -30,7 +30,7 @@ def _cited() -> str:
 
 def digest() -> str:
     """Return the line that cites the latest revision of I05, as a block of Markdown."""
-    return f"    {_cited()}\n"
+    return f"```text\n{_cited()}\n```\n"
 
 
 def citation() -> str:
