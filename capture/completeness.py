@@ -9,14 +9,12 @@ from itertools import groupby
 from typing import Any
 
 from capture.document import line
-from capture.history import CaseHistory, Entry
+from capture.history import PRIVATE_KEY, CaseHistory, Entry
 
 __all__ = ["Gap", "gap"]
 
 Gap = tuple[str, str]
 """A reason of UNKNOWN, and what exactly is missing."""
-
-_EDITS = "hitl_edited_tool_calls"
 
 
 def gap(history: CaseHistory) -> Gap | None:
@@ -106,7 +104,7 @@ def _checkpoints(history: CaseHistory) -> Iterator[Gap]:
         if entry["checkpoint"] in known or entry["parent"] not in known or (entry["parent"] is None) != (number == 1):
             yield "unobservable", f"checkpoint {number} does not follow from one before it"
         known.add(entry["checkpoint"])
-        if (_EDITS in entry["keys"]) != ("stored_edits" in entry):
+        if (PRIVATE_KEY in entry["keys"]) != ("stored_edits" in entry):
             yield "error", f"checkpoint {number} says both that stored edits are there and that they are not"
     for entry in history.of("messages"):
         yield from _last(history, entry)

@@ -13,9 +13,12 @@ from typing import Any
 from capture import document, scenario
 from capture.errors import InputRefused
 
-__all__ = ["CaseHistory", "Entry", "History", "from_journal", "read", "write"]
+__all__ = ["PRIVATE_KEY", "CaseHistory", "Entry", "History", "from_journal", "read", "write"]
 
 Entry = Mapping[str, Any]
+
+PRIVATE_KEY = "hitl_edited_tool_calls"
+"""The middleware's private state key for edits, as outputs and checkpoints name it; its value is observed as `stored_edits`."""
 
 _RANKS = (
     "step",

@@ -613,23 +613,33 @@ HISTORIES = (
 )
 
 
+def commands_refuse(row: Row, name: str, published: Path, command: Command, tmp_path: Path) -> None:
+    """Demand that the row's command refuses a spoiled file of a revision, and leaves everything as it was."""
+    row.spoil(published)
+    before = listing(tmp_path)
+    refused(command(*row.arguments), (f"i05/{REVISION}/{name}", *row.says), row.code)
+    assert listing(tmp_path) == before
+
+
+def reader_refuses(row: Row, name: str, published: Path, read: Callable[[bytes, str], object]) -> None:
+    """Demand that the reader of a file refuses it once it is spoiled, with what the row says."""
+    row.spoil(published)
+    with pytest.raises(InputRefused) as refusal:
+        read((published / REVISION / name).read_bytes(), "file x")
+    assert refusal.value.message.startswith("file x")
+    assert [part for part in row.says if part not in refusal.value.message] == []
+
+
 @table(*alternating(HISTORIES))
 def test_a_spoiled_history_is_refused(row: Row, published: Path, command: Command, tmp_path: Path) -> None:
     """A history that no run can have left is refused by every command that reads it, even where all digests fit."""
-    row.spoil(published)
-    before = listing(tmp_path)
-    refused(command(*row.arguments), (f"i05/{REVISION}/history.jsonl", *row.says), row.code)
-    assert listing(tmp_path) == before
+    commands_refuse(row, "history.jsonl", published, command, tmp_path)
 
 
 @table(*HISTORIES)
 def test_the_reader_of_histories_refuses(row: Row, published: Path) -> None:
     """The reader itself refuses what the commands refuse, whatever digest was checked before it."""
-    row.spoil(published)
-    with pytest.raises(InputRefused) as refusal:
-        history.read((published / REVISION / "history.jsonl").read_bytes(), "file x")
-    assert refusal.value.message.startswith("file x")
-    assert [part for part in row.says if part not in refusal.value.message] == []
+    reader_refuses(row, "history.jsonl", published, history.read)
 
 
 def values(change: Callable[[Any], object], name: str = "results.json") -> Spoil:
@@ -667,20 +677,13 @@ RESULTS = (
 @table(*alternating(RESULTS))
 def test_spoiled_results_are_refused(row: Row, published: Path, command: Command, tmp_path: Path) -> None:
     """Results that do not fit their schema or do not count what they hold are refused, even where all digests fit."""
-    row.spoil(published)
-    before = listing(tmp_path)
-    refused(command(*row.arguments), (f"i05/{REVISION}/results.json", *row.says), row.code)
-    assert listing(tmp_path) == before
+    commands_refuse(row, "results.json", published, command, tmp_path)
 
 
 @table(*RESULTS)
 def test_the_reader_of_results_refuses(row: Row, published: Path) -> None:
     """The reader itself refuses what the commands refuse, whatever digest was checked before it."""
-    row.spoil(published)
-    with pytest.raises(InputRefused) as refusal:
-        results.read((published / REVISION / "results.json").read_bytes(), "file x")
-    assert refusal.value.message.startswith("file x")
-    assert [part for part in row.says if part not in refusal.value.message] == []
+    reader_refuses(row, "results.json", published, results.read)
 
 
 @table(

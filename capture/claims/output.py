@@ -1,9 +1,7 @@
 """Claims about what invoke returns."""
 
 from capture.claims.registry import Fault, Finding, claim, numbered
-from capture.history import CaseHistory
-
-PRIVATE_KEY = "hitl_edited_tool_calls"
+from capture.history import PRIVATE_KEY, CaseHistory
 
 
 @claim(
