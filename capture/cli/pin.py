@@ -6,6 +6,7 @@ import click
 
 from capture.cli.options import python_option
 from capture.errors import InputRefused
+from capture.render.printable import printable
 
 __all__ = ["command"]
 
@@ -53,7 +54,7 @@ def fetch(pin: str, folder: Path, all_platforms: bool, python: str | None) -> No
     from capture import pin as pins
 
     for done in wheelhouse.fetch(pins.find(pin), folder, interpreter.find(python), everything=all_platforms):
-        click.echo(done, err=True)
+        click.echo(printable(done), err=True)
     click.echo(f"{folder} has every artifact of {pin}")
 
 

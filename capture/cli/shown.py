@@ -17,7 +17,7 @@ __all__ = ["emit", "exit_code", "show_checks", "show_place", "show_results"]
 def emit(value: Document) -> None:
     """Write a document in its canonical bytes to standard output; at a terminal, with what is not ASCII escaped."""
     data = document.canonical(value)
-    click.echo(document.escaped(data) if sys.stdout.isatty() else data, nl=False)
+    click.echo(document.escaped(data) if sys.stdout and sys.stdout.isatty() else data, nl=False)
 
 
 def show_results(results: Document, form: str) -> None:
