@@ -24,7 +24,13 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
     logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[_Progress()])
-    sys.exit(_run())
+    code = _run()
+    try:
+        sys.stderr.flush()
+    except OSError:
+        # What nobody reads stays in the buffer, and Python would make 120 of the exit code when it fails to write it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    sys.exit(code)
 
 
 def _interrupt(*_: object) -> None:
