@@ -6,13 +6,15 @@ say which call it belongs to and could belong to several, every possible assignm
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
-from capture import document
+from capture import scenario as plan
 from capture.history import CaseHistory, Entry
+from capture.question import Call, Item, asked, fits, of_the_tool, same
 
 __all__ = [
     "Answer",
@@ -23,11 +25,15 @@ __all__ = [
     "Ruled",
     "Ruling",
     "Token",
+    "bad_answers",
     "decided",
+    "needs_answer",
     "proposals",
+    "received",
     "rulings",
     "same",
     "shown",
+    "valid",
 ]
 
 MOST_WALKS = 64
@@ -42,24 +48,6 @@ class Class(StrEnum):
     ALTERED = "altered"
     REFUSED = "refused"
     UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class Call:
-    """A tool call: its id, the tool, the arguments."""
-
-    id: str | None
-    tool: str
-    args: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Item:
-    """A call as a reviewer was shown it, and the decisions offered for it; `question` is the interrupt it came in."""
-
-    call: Call
-    allowed: tuple[str, ...]
-    question: str
 
 
 @dataclass
@@ -129,27 +117,32 @@ class Readings:
 _FORBID = ("reject", "respond")
 
 
-def same(left: object, right: object) -> bool:
-    """Tell whether two values are the same JSON; for Python `True == 1`, for JSON it is not."""
-    return document.line(left) == document.line(right)
-
-
 def proposals(history: CaseHistory, upto: int | None = None) -> list[Call]:
     """Return the calls that the model proposed, in order, up to a step or in all."""
     replies = [entry["reply"] for entry in history.of("prompt") if upto is None or entry["step"] <= upto]
     return [Call(call["id"], call["tool"], call["args"]) for reply in replies if reply for call in reply["calls"]]
 
 
+def needs_answer(scenario: Mapping[str, Any], call: Call) -> bool:
+    """Tell whether a call must not run without an answer: by the case's own statement, never by what the framework reads."""
+    return call.tool in scenario["gated"] and call.id not in scenario.get("ungated", ())
+
+
 def shown(history: CaseHistory, step: int) -> list[Item] | None:
-    """Return what the reviewer was shown when a step paused, call by call, or None if that has no known form."""
+    """Return what the reviewer was shown when a step paused, call by call, or None if that has no known form.
+
+    What a tool of the case asks by itself is about no call, and not listed.
+    """
     items: list[Item] = []
     for review in history.of("review", step=step):
-        requests = _requests(review["value"])
-        if requests is None:
+        if of_the_tool(review, history.scenario):
+            continue
+        found = asked(review)
+        if found is None:
             return None
-        for tool, args, allowed in requests:
-            call = _identify(tool, args, history, step, {item.call.id for item in items})
-            items.append(Item(Call(call, tool, args), allowed, review["question"]))
+        for item in found:
+            call = item.call.id or _identify(item.call, history, step, {known.call.id for known in items})
+            items.append(replace(item, call=replace(item.call, id=call)))
     return items
 
 
@@ -178,6 +171,21 @@ def decided(history: CaseHistory, *kinds: str) -> Mapping[str | None, Answer]:
     return {call: answer for call, answer in answers.items() if answer.decision["type"] in kinds}
 
 
+def bad_answers(history: CaseHistory) -> list[int]:
+    """Return the steps that delivered something else than a valid answer while a question was listed.
+
+    A step that answers several questions one by one is bad if one of its decisions is no answer.
+    """
+    found, listing = [], None
+    for number, step in history.steps():
+        reached = history.outcome(number) not in (None, "impossible")
+        if step["do"] == "resume" and listing and reached and len(valid(step, listing)) != max(1, len(step.get("decisions", []))):
+            found.append(number)
+        if history.outcome(number) in ("paused", "ended"):
+            listing = shown(history, number)
+    return found
+
+
 class _Fork(Exception):
     def __init__(self, branches: int) -> None:
         self.branches = branches
@@ -198,16 +206,21 @@ class _Walk:
     def run(self) -> None:
         # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
         for number, step in [(0, {"do": "build"}), *self.history.steps()]:
-            answered = self._answer(number, step) if step["do"] == "resume" else []
-            for entry in self.history.of("dispatch", step=number):
-                if entry["event"] == "dispatched":
-                    self.ruling.dispatches.append(self._rule(entry, number))
+            answered: list[str | None] = []
+            for branch, deed in enumerate(step.get("steps", [step]), start=1):
+                answered += self._answer(number, deed)
+                self._dispatches(number, branch if "steps" in step else None)
             self._turn(number, answered)
+
+    def _dispatches(self, number: int, branch: int | None) -> None:
+        for entry in self.history.of("dispatch", step=number):
+            if entry["event"] == "dispatched" and entry.get("branch") == branch:
+                self.ruling.dispatches.append(self._rule(entry, number))
 
     def _turn(self, number: int, answered: list[str | None]) -> None:
         """Close the questions that were answered and open those that the step paused on."""
         outcome = self.history.outcome(number)
-        if outcome == "raised" or outcome is None:
+        if outcome not in ("built", "paused", "ended"):
             return
         self.open -= set(answered)
         for call in answered:
@@ -217,13 +230,9 @@ class _Walk:
         self.listing = listing or []
         self.open |= {item.call.id for item in self.listing}
 
-    def _answer(self, number: int, step: Mapping[str, Any]) -> list[str | None]:
+    def _answer(self, number: int, deed: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
-        decisions = step["decisions"]
-        if not _valid(decisions, self.listing):
-            return []
-        pairs = zip(self.listing, decisions, strict=True)
-        own = [(item, decision) for item, decision in pairs if decision["call"] == item.call.id and item.call.id in self.open]
+        own = [(item, given) for item, given in valid(deed, self.listing) if item.call.id in self.open]
         for item, decision in own:
             self._decide(number, item, decision)
         return [item.call.id for item, _ in own]
@@ -266,12 +275,12 @@ class _Walk:
 
     def _classify(self, entry: Entry, call: str | None) -> Ruled:
         tokens = [token for token in self.ruling.tokens if token.call == call]
-        exact = [token for token in tokens if _fits(entry, token.tool, token.args)]
+        exact = [token for token in tokens if self._fits(entry, token.tool, token.args)]
         for token in exact:
             if not token.spent:
                 token.spent = True
                 return Ruled(entry, call, Class.AUTHORISED)
-        if entry["tool"] not in self.gated and not exact:
+        if not exact and not needs_answer(self.history.scenario, Call(call, entry["tool"], entry["args"])):
             return Ruled(entry, call, Class.UNGATED)
         if call in self.ruling.refused():
             return Ruled(entry, call, Class.REFUSED)
@@ -279,13 +288,16 @@ class _Walk:
             return Ruled(entry, call, Class.REPEATED)
         return Ruled(entry, call, Class.ALTERED, tokens[-1]) if tokens else Ruled(entry, call, Class.UNDECIDED)
 
+    def _fits(self, entry: Entry, tool: str, args: Mapping[str, Any]) -> bool:
+        return bool(entry["tool"] == tool) and same(entry["args"], received(self.history.scenario, tool, args))
+
     def _candidates(self, entry: Entry, step: int) -> list[str | None]:
         """Return the calls that a dispatch could belong to: the one it names, else those that fit best."""
         known = proposals(self.history, step)
         if entry.get("call") is not None:
             return [entry["call"]]
-        granted = [token.call for token in self.ruling.tokens if _fits(entry, token.tool, token.args)]
-        proposed = [call.id for call in known if _fits(entry, call.tool, call.args)]
+        granted = [token.call for token in self.ruling.tokens if self._fits(entry, token.tool, token.args)]
+        proposed = [call.id for call in known if self._fits(entry, call.tool, call.args)]
         alike = [call.id for call in known if call.tool == entry["tool"]]
         if entry["tool"] not in self.gated:
             return list(dict.fromkeys([*granted, *proposed]))
@@ -293,58 +305,59 @@ class _Walk:
         return list(dict.fromkeys([*granted, *proposed] or alike or gated))
 
 
-def _fits(entry: Entry, tool: str, args: Mapping[str, Any]) -> bool:
-    return bool(entry["tool"] == tool) and same(entry["args"], args)
+def received(scenario: Mapping[str, Any], tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a tool's body receives for arguments: the same ones, unless the case says what becomes of them."""
+    known = [item for data in scenario["subject"]["tools"] if data["name"] == tool for item in data.get("receives", [])]
+    return next((item["as"] for item in known if same(item["args"], args)), args)
 
 
-def _valid(decisions: list[Mapping[str, Any]], listing: list[Item]) -> bool:
-    """Tell whether an answer is one, by what the reviewer was shown: one question, a decision for each, offered, in shape."""
-    if len({item.question for item in listing}) != 1 or len(decisions) != len(listing):
-        return False
-    return all(_offered(decision, item) for decision, item in zip(decisions, listing, strict=True))
+def valid(deed: Mapping[str, Any], listing: list[Item]) -> list[tuple[Item, Mapping[str, Any]]]:
+    """Return the decisions of a step that are answers, by what the reviewer was shown, each with what it answers.
+
+    A question is answered as a whole: with one decision for each call in it, in the order shown, each of them offered and in
+    shape, and each meant for the very call in whose place it is.
+    """
+    decisions = deed.get("decisions", [])
+    questions = [list(group) for _, group in groupby(listing, key=lambda item: item.question)]
+    return [pair for question in questions for pair in _pairs(question, decisions, deed.get("by"), alone=len(questions) == 1)]
+
+
+def _pairs(
+    question: list[Item], decisions: list[Mapping[str, Any]], by: str | None, *, alone: bool
+) -> list[tuple[Item, Mapping[str, Any]]]:
+    """Return the decisions that answer a question, if it is addressed in the way in which it can be, and answered as a whole."""
+    # By id, a decision goes to the question about its call; otherwise all of them go to the only question there is.
+    calls = [item.call.id for item in question]
+    given = [decision for decision in decisions if decision.get("call") in calls] if by == "id" else decisions
+    one = question[0].alone
+    addressed = by == "id" or (alone and (by == "value") == one)
+    if not addressed or len(given) != len(question) or not all(map(_offered, given, question)):
+        return []
+    return [(item, decision) for item, decision in zip(question, given, strict=True) if decision.get("call") == item.call.id]
 
 
 _NEEDS = {"approve": (), "reject": (), "edit": ("edited_action",), "respond": ("message",)}
 
 
 def _offered(decision: Mapping[str, Any], item: Item) -> bool:
-    return decision["type"] in item.allowed and all(key in decision for key in _NEEDS[decision["type"]])
+    """Tell whether a decision is one that the reviewer was offered, with everything that it needs, in the shape shown."""
+    if decision["type"] not in item.allowed or not all(key in decision for key in _NEEDS[decision["type"]]):
+        return False
+    return fits({key: decision[key] for key in decision if key != "call"}, item.schema)
 
 
-def _requests(value: Any) -> list[tuple[str, Mapping[str, Any], tuple[str, ...]]] | None:
-    """Return tool, arguments and decisions offered of each action that a question shows, or None if it has no known form."""
-    try:
-        allowed: dict[str, Any] = {}
-        for config in value["review_configs"]:
-            if allowed.setdefault(config["action_name"], config["allowed_decisions"]) != config["allowed_decisions"]:
-                return None
-        found = [(request["name"], request["args"], allowed[request["name"]]) for request in value["action_requests"]]
-    except (KeyError, TypeError):
-        return None
-    known = found and all(
-        isinstance(tool, str) and isinstance(args, Mapping) and _strings(offered) for tool, args, offered in found
-    )
-    return [(tool, args, tuple(offered)) for tool, args, offered in found] if known else None
-
-
-def _strings(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(part, str) for part in value)
-
-
-def _identify(tool: str, args: Mapping[str, Any], history: CaseHistory, step: int, taken: set[str | None]) -> str | None:
+def _identify(shown: Call, history: CaseHistory, step: int, taken: set[str | None]) -> str | None:
     """Return the call that was shown: the same tool and arguments, else the same tool, the latest turn first."""
     turns = [entry["reply"]["calls"] for entry in history.of("prompt") if entry["reply"] and entry["step"] <= step]
     calls = [call for turn in reversed(turns) for call in turn if call["id"] not in taken]
-    exact = [call["id"] for call in calls if call["tool"] == tool and same(call["args"], args)]
-    alike = [call["id"] for call in calls if call["tool"] == tool]
+    exact = [call["id"] for call in calls if call["tool"] == shown.tool and same(call["args"], shown.args)]
+    alike = [call["id"] for call in calls if call["tool"] == shown.tool]
     return next(iter([*exact, *alike]), None)
 
 
 def _policy(scenario: Mapping[str, Any], tool: str) -> Iterator[str]:
     """Yield the decisions that the case's policy lets a person take about a tool; a policy of no known form lets none."""
-    for middleware in scenario["subject"].get("middleware", []):
-        policies = middleware.get("options", {}).get("interrupt_on")
-        policy = policies.get(tool) if isinstance(policies, Mapping) else None
+    for policy in (policy for name, policy in plan.policies(scenario) if name == tool):
         allowed = policy.get("allowed_decisions") if isinstance(policy, Mapping) else None
         if policy is True:
             yield from ("approve", "edit", "reject", "respond")

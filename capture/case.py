@@ -1,12 +1,13 @@
 """A case: one scripted scenario, as data.
 
 A case file says what the subject is, what the model will propose, what the operator does, what is gated, and which claims
-are judged. Its id is its path: `cases/decisions/edit.toml` is `decisions/edit`.
+are judged. Its id is its path: `cases/decisions/edit.toml` is `decisions/edit`. A file that varies makes several cases, such
+as `decisions/edit@async`.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
@@ -16,6 +17,7 @@ from capture import document, library, scenario
 from capture.claims import current
 from capture.errors import InputRefused
 from capture.trigger import TRIGGERS
+from capture.variant import variants
 
 __all__ = ["SMOKE", "Case", "all_cases", "find", "load", "smoke"]
 
@@ -44,27 +46,36 @@ class Case:
         return str(self.scenario["question"])
 
 
-def load(path: Path, case_id: str) -> Case:
-    """Read a case from a TOML file and refuse it, with file and key, if anything in it cannot be meant."""
+def load(path: Path, case_id: str) -> list[Case]:
+    """Read a TOML file, and return the case in it, or one for each way in which it varies.
+
+    A file in which anything cannot be meant is refused, with its key.
+    """
     data = _plain(document.read_toml(path))
     document.check(data, "case", str(path))
     claims = data.pop("claims")
-    scenario.check(data, str(path), smoke=case_id.startswith(SMOKE))
-    for complaint in _unknown_names(data, claims):
+    for complaint in scenario.unknown("claims", claims, current(), "a claim"):
         raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list claims` shows what there is.")
-    return Case(case_id, data, tuple(current()[claim].name for claim in claims))
+    for complaint in scenario.unknown("trigger", [data["trigger"]], TRIGGERS, "a trigger"):
+        raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list triggers` shows what there is.")
+    named = tuple(current()[claim].name for claim in claims)
+    found = [Case(f"{case_id}{suffix}", varied, named) for suffix, varied in variants(data)]
+    for known in found:
+        scenario.check(known.scenario, str(path), smoke=case_id.startswith(SMOKE))
+    return found
 
 
 def all_cases(folder: Path | None = None) -> list[Case]:
     """Return the suite, in the order of the ids."""
     root = folder or library.cases_folder()
     paths = {path.relative_to(root).with_suffix("").as_posix(): path for path in root.rglob("*.toml")}
-    return [load(paths[name], name) for name in sorted(paths)]
+    return sorted((known for name, path in paths.items() for known in load(path, name)), key=lambda known: known.id)
 
 
 def smoke() -> list[Case]:
     """Return the two cases that show that an environment's probe can be believed."""
-    return [load(path, f"{SMOKE}{path.stem}") for path in sorted(library.smoke_folder().glob("*.toml"))]
+    paths = sorted(library.smoke_folder().glob("*.toml"))
+    return [known for path in paths for known in load(path, f"{SMOKE}{path.stem}")]
 
 
 def find(names: Iterable[str]) -> list[Case]:
@@ -78,14 +89,23 @@ def find(names: Iterable[str]) -> list[Case]:
 
 def _named(name: str) -> list[Case]:
     if name.endswith(".toml"):
-        return [load(Path(name), _id_of(Path(name)))]
-    path = library.cases_folder() / f"{name}.toml"
-    if _ID.fullmatch(name) and path.is_file():
-        return [load(path, name)]
+        return load(Path(name), _id_of(Path(name)))
+    base, _, _ = name.partition("@")
+    path = library.cases_folder() / f"{base}.toml"
+    if _ID.fullmatch(base) and path.is_file():
+        return _variant(name, load(path, base))
     family = [case for case in all_cases() if case.id.startswith(f"{name}/")]
     if not family:
         raise InputRefused(f"case {name!a}: there is no such case or family.", "`dispatch-audit list cases` shows what there is.")
     return family
+
+
+def _variant(name: str, found: list[Case]) -> list[Case]:
+    own = [case for case in found if case.id == name]
+    if not own:
+        known = ", ".join(case.id for case in found)
+        raise InputRefused(f"case {name!a}: the file makes {known}, and no other.", "Name one of them.")
+    return own
 
 
 def _id_of(path: Path) -> str:
@@ -111,8 +131,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return f"float {value!r}"
     return value.isoformat() if isinstance(value, datetime | date | time) else value
-
-
-def _unknown_names(data: Mapping[str, Any], claims: Iterable[str]) -> Iterator[str]:
-    yield from scenario.unknown("claims", claims, current(), "a claim")
-    yield from scenario.unknown("trigger", [data["trigger"]], TRIGGERS, "a trigger")

@@ -7,17 +7,19 @@ from capture.case import Case
 from capture.claims import CLAIMS, Claim, current
 from capture.document import Document
 from capture.errors import InputRefused
+from capture.trigger import TRIGGERS
 from capture.verdict import REASONS
 
 __all__ = ["explanation", "listing"]
 
 
 def listing(what: str) -> Document:
-    """Return all cases, claims, pins, reasons or records, each with one sentence."""
+    """Return all cases, claims, triggers, pins, reasons or records, each with one sentence."""
     kinds: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "cases": lambda: [(known.id, known.question) for known in case.all_cases()],
         "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.name)],
         "pins": lambda: [(name, pin.find(name).title) for name in pin.all_names()],
+        "triggers": lambda: [(name, (holds.__doc__ or "").strip()) for name, holds in sorted(TRIGGERS.items())],
         "reasons": lambda: sorted(REASONS.items()),
         "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
     }

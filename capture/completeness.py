@@ -33,31 +33,81 @@ def _gaps(history: CaseHistory) -> Iterator[Gap]:
     yield from _checkpoints(history)
 
 
+_BUILT, _RUN = ("built", "raised"), ("paused", "ended", "raised")
+
+_POSSIBLE: Mapping[str, tuple[str, ...]] = {
+    "build": _BUILT,
+    "invoke": _RUN,
+    "message": _RUN,
+    "resume": (*_RUN, "impossible"),
+    "continue": _RUN,
+    "replay": (*_RUN, "impossible"),
+    "update-state": ("updated", "raised", "impossible"),
+    "wait": ("waited",),
+}
+"""How each thing that the operator does can end."""
+
+
 def _steps(history: CaseHistory) -> Iterator[Gap]:
     """Every step of the case was started and seen to end; after a construction that raised there is nothing to start."""
     started = [entry["step"] for entry in history.of("step")]
-    outcomes = [history.outcome(step) for step in started]
-    planned = 1 if outcomes[:1] == ["raised"] else len(history.scenario["steps"]) + 1
+    planned = 1 if started and history.outcome(0) == "raised" else len(history.scenario["steps"]) + 1
     if started != list(range(planned)):
         yield "error", "not every step of the case was started, in order"
-    for step, outcome in zip(started, outcomes, strict=True):
-        possible = ("built", "raised") if step == 0 else ("paused", "ended", "raised")
-        if outcome not in possible:
-            yield "error", f"step {step} has no outcome" if outcome is None else f"step {step} cannot have the outcome {outcome}"
+    for step in started:
+        yield from _ends(history, step)
+
+
+def _ends(history: CaseHistory, step: int) -> Iterator[Gap]:
+    """Each thing that a step did came to one end, of a kind that it can come to."""
+    outcomes = history.of("outcome", step=step)
+    deeds = _deeds(history, step)
+    if [entry.get("branch") for entry in outcomes] != [branch for branch, _ in deeds]:
+        yield (
+            "error",
+            f"step {step} has no outcome" if len(outcomes) < len(deeds) else f"step {step} has outcomes of something else",
+        )
+        return
+    for (_, deed), entry in zip(deeds, outcomes, strict=True):
+        if entry["status"] not in _POSSIBLE[deed["do"]]:
+            yield "error", f"step {step} cannot have the outcome {entry['status']}"
+
+
+def _deeds(history: CaseHistory, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
+    """Return what a step did, with the branch if it took several at once."""
+    planned: Mapping[str, Any] = history.scenario["steps"][step - 1] if step else {"do": "build"}
+    parts = planned.get("steps")
+    return list(enumerate(parts, start=1)) if parts else [(None, planned)]
 
 
 def _owed(history: CaseHistory, step: int) -> Iterator[Gap]:
-    """A step that returned shows its output, its messages and its checkpoints, and what it asks if it paused."""
-    outcome = history.outcome(step)
-    if outcome not in ("paused", "ended"):
-        return
-    for vantage in ("output", "messages"):
-        if len(history.of(vantage, step=step)) != 1:
-            yield "unobservable", f"step {step} returned, but not exactly one observation of its {vantage} is there"
-    if not history.of("checkpoint", step=step):
+    """What returned shows its output, its messages and its checkpoints, and what it asks if it paused."""
+    for branch, deed in _deeds(history, step):
+        yield from _shown(history, step, branch, deed)
+    kept = history.scenario["subject"]["checkpointer"] != "none"
+    if (
+        kept
+        and history.of("prompt", step=step)
+        and history.outcome(step) in ("paused", "ended")
+        and not history.of("checkpoint", step=step)
+    ):
         yield "unobservable", f"step {step} returned, but no checkpoint of it is there"
-    if bool(history.of("review", step=step)) != (outcome == "paused"):
-        yield "unobservable", f"step {step} {outcome}, but what the reviewer was shown does not agree"
+
+
+def _shown(history: CaseHistory, step: int, branch: int | None, deed: Mapping[str, Any]) -> Iterator[Gap]:
+    status = {entry["status"] for entry in _own(history, "outcome", step, branch)}
+    if not status & {"paused", "ended"}:
+        return
+    given = "stream" if deed.get("through", "v2") != "v2" else "output"
+    for vantage in (given, "messages"):
+        if len(_own(history, vantage, step, branch)) != 1:
+            yield "unobservable", f"step {step} returned, but not exactly one observation of its {vantage} is there"
+    if bool(_own(history, "review", step, branch)) != (status == {"paused"}):
+        yield "unobservable", f"step {step} {history.outcome(step)}, but what the reviewer was shown does not agree"
+
+
+def _own(history: CaseHistory, kind: str, step: int, branch: int | None) -> list[Entry]:
+    return [entry for entry in history.of(kind, step=step) if entry.get("branch") == branch]
 
 
 def _prompts(history: CaseHistory) -> Iterator[Gap]:
@@ -67,24 +117,39 @@ def _prompts(history: CaseHistory) -> Iterator[Gap]:
         yield "unobservable", "the calls of the model are not numbered without a gap"
     for entry in history.of("messages"):
         spoken = sum(message["type"] == "ai" for message in entry["messages"])
-        if spoken > sum(prompt["step"] <= entry["step"] for prompt in history.of("prompt")):
+        if spoken > _sources(history, entry["step"]):
             yield "unobservable", f"step {entry['step']} has more messages of the model than calls of it were seen"
+
+
+def _sources(history: CaseHistory, upto: int) -> int:
+    """Return how many messages of the model there can be by a step: its own, and those that the operator wrote."""
+    prompts = sum(int(prompt["step"]) <= upto for prompt in history.of("prompt"))
+    steps = history.scenario["steps"][:upto]
+    written = [message for step in steps for message in step.get("messages", []) if message["type"] == "ai"]
+    return prompts + len(written)
 
 
 def _dispatches(history: CaseHistory) -> Iterator[Gap]:
     """Each run of a tool's body begins, comes to its effect or does not, and ends, with one tool and one set of arguments."""
+    tools = {tool["name"]: tool for tool in history.scenario["subject"]["tools"]}
     found = sorted(history.of("dispatch"), key=lambda entry: (entry["step"], str(entry["invocation"])))
     for _, group in groupby(found, key=lambda entry: (entry["step"], entry["invocation"])):
-        yield from _invocation(list(group))
+        entries = list(group)
+        yield from _invocation(entries, tools[entries[0]["tool"]])
 
 
-_COURSE = ["entered", "dispatched", "returned"]
-"""What every recording tool does; none has a behaviour yet that fails before its effect or after it."""
+def _courses(tool: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield what a run of a tool's body may be seen to do: it can fail only where its case lets it do something."""
+    yield ["entered", "dispatched", "returned"]
+    if "before" in tool:
+        yield ["entered", "raised"]
+    if "after" in tool:
+        yield ["entered", "dispatched", "raised"]
 
 
-def _invocation(entries: list[Entry]) -> Iterator[Gap]:
+def _invocation(entries: list[Entry], tool: Mapping[str, Any]) -> Iterator[Gap]:
     first = entries[0]
-    if [entry["event"] for entry in entries] != _COURSE:
+    if [entry["event"] for entry in entries] not in list(_courses(tool)):
         yield (
             "unobservable",
             f"a run of the tool {first['tool']} in step {first['step']} was not seen from its beginning to its end",

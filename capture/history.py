@@ -24,15 +24,21 @@ _RANKS = (
     "step",
     "unsupported",
     "prompt",
+    "predicate",
+    "middleware",
     "dispatch",
     "network",
     "outcome",
     "review",
     "output",
+    "stream",
     "messages",
     "checkpoint",
     "fault",
 )
+
+
+_LEFT = ("paused", "ended", "built", "updated", "waited", "raised", "impossible")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,20 +72,28 @@ class CaseHistory:
         return [(entry["step"], planned[entry["step"] - 1]) for entry in self.of("step") if entry["do"] != "build"]
 
     def outcome(self, step: int) -> str | None:
-        """Return how a step ended: `built`, `paused`, `ended`, `raised`, or None if nobody saw it end."""
-        found = self.of("outcome", step=step)
-        return str(found[0]["status"]) if found else None
+        """Return how a step ended, such as `built`, `paused`, `ended` or `raised`, or None if nobody saw it end.
+
+        Of a step that took several at once it is how the thread is left: paused if one of them paused, ended if one ended.
+        """
+        found = [str(entry["status"]) for entry in self.of("outcome", step=step)]
+        return min(found, key=_LEFT.index) if found else None
 
     def last_outcome(self) -> str | None:
-        """Return how the last step that was started ended."""
-        started = self.of("step")
-        return self.outcome(started[-1]["step"]) if started else None
+        """Return how the run was left by the last step that ran it."""
+        last = self._last_run()
+        return None if last is None else self.outcome(last)
 
     def final_messages(self) -> list[Mapping[str, Any]] | None:
-        """Return the conversation as the last step returned it, or None if it returned none."""
-        started = self.of("step")
-        found = self.of("messages", step=started[-1]["step"]) if started else []
+        """Return the conversation as the last step that ran returned it, or None if it returned none."""
+        last = self._last_run()
+        found = [] if last is None else self.of("messages", step=last)
         return list(found[-1]["messages"]) if found else None
+
+    def _last_run(self) -> int | None:
+        """Return the last step that was started and ran the subject; to wait, or to write into the state, runs nothing."""
+        started = [int(entry["step"]) for entry in self.of("step") if entry["do"] not in ("update-state", "wait")]
+        return started[-1] if started else None
 
 
 @dataclass(frozen=True)
@@ -181,7 +195,7 @@ def _refuse_disorder(entries: list[Entry], plan: Mapping[str, Any], where: str) 
     deeds = dict(enumerate(["build", *(step["do"] for step in plan["steps"])]))
     tools = {tool["name"] for tool in plan["subject"]["tools"]}
     started = {entry["step"]: entry["do"] for entry in entries if entry["kind"] == "step"}
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, int | None]] = set()
     for entry in entries:
         kind = _kind(entry)
         if kind not in _RANKS:
@@ -191,11 +205,17 @@ def _refuse_disorder(entries: list[Entry], plan: Mapping[str, Any], where: str) 
             raise InputRefused(
                 f"{where}: the case has {len(deeds) - 1} steps, and step {step} is not one that it started.", _RESTORE
             )
-        if kind in ("step", "outcome") and (kind, step) in seen:
+        if entry.get("branch", 0) > _branches(plan, step):
+            raise InputRefused(f"{where}: step {step} has no branch {entry['branch']}.", _RESTORE)
+        if kind in ("step", "outcome") and (kind, step, entry.get("branch")) in seen:
             raise InputRefused(f"{where}: step {step} has two entries of kind {kind}.", _RESTORE)
         if kind == "dispatch" and entry["tool"] not in tools:
             raise InputRefused(f"{where}: the case has no tool {entry['tool']!a}, but one ran in step {step}.", _RESTORE)
-        seen.add((kind, step))
+        seen.add((kind, step, entry.get("branch")))
+
+
+def _branches(plan: Mapping[str, Any], step: int) -> int:
+    return len(plan["steps"][step - 1].get("steps", [])) if step else 0
 
 
 def _kind(entry: Entry) -> str:
@@ -203,9 +223,18 @@ def _kind(entry: Entry) -> str:
 
 
 def _ordered(entries: Iterable[Entry]) -> list[Entry]:
-    # Sorting is stable: entries of one vantage stay in the order of the one process that saw them, except dispatches.
-    ranked = sorted((entry for entry in entries), key=lambda entry: (entry["step"], _RANKS.index(_kind(entry))))
+    # Sorting is stable: entries of one vantage stay in the order of the one process that saw them, except where calls race.
+    ranked = sorted(entries, key=lambda entry: (entry["step"], _RANKS.index(_kind(entry)), _lane(entry)))
     return list(_renamed(_dispatches_sorted(ranked)))
+
+
+def _lane(entry: Entry) -> tuple[str, str]:
+    """Return what of an entry keeps parallel calls apart: the middleware and the call; within one, the order is the real one."""
+    return (
+        (entry.get("name", ""), str(entry["call"]))
+        if entry.get("vantage") in ("middleware", "predicate") and "call" in entry
+        else ("", "")
+    )
 
 
 def _dispatches_sorted(entries: list[Entry]) -> Iterator[Entry]:

@@ -134,7 +134,7 @@ def _case(history: CaseHistory, verdict: CaseVerdict) -> Document:
         "trigger": {"trigger": history.scenario["trigger"], "happened": verdict.triggered},
         "claims": [_claim(judgement) for judgement in verdict.claims],
         "calls": _rows(history),
-        "observations": {name: observe(history) for name, observe in _OBSERVATIONS.items()},
+        "observations": _observed(history),
     }
 
 
@@ -151,7 +151,9 @@ def _claim(judgement: Judgement) -> Document:
 
 def _rows(history: CaseHistory) -> list[Document]:
     ruling = rulings(history).first
-    return [_row(history, call, ruling) for call in proposals(history)]
+    # A thread that goes back proposes the same again: one row a call, unless an id was used for another one.
+    calls = {document.line([call.id, call.tool, call.args]): call for call in proposals(history)}
+    return [_row(history, call, ruling) for call in calls.values()]
 
 
 def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
@@ -244,14 +246,42 @@ def _reported(message: Document) -> dict[str, Any]:
     return {"call": message["answers"], "status": message["status"], "content": message["content"]}
 
 
-def _outcome(history: CaseHistory, step: Entry) -> Document:
-    found = history.of("outcome", step=step["step"])
-    status, error = (found[0]["status"], found[0].get("error")) if found else ("not seen", None)
-    return {"step": step["step"], "do": step["do"], "status": status, "error": error}
+def _outcomes(history: CaseHistory, step: Entry) -> Iterable[Document]:
+    """Yield how a step ended, or each branch of one that took several at once."""
+    about = {"step": step["step"], "do": step["do"]}
+    for found in history.of("outcome", step=step["step"]) or [{"status": "not seen"}]:
+        branch = {"branch": found["branch"]} if "branch" in found else {}
+        yield {**about, "status": found["status"], "error": found.get("error"), **branch}
+
+
+def _shown(entry: Entry) -> Document:
+    return {key: entry[key] for key in ("question", "value", "schema") if key in entry}
+
+
+def _observed(history: CaseHistory) -> Document:
+    """Return what each vantage saw; those that only some cases have are left out where there is nothing to say."""
+    special = {name: [_without_place(entry) for entry in history.of(vantage)] for name, vantage in _SPECIAL.items()}
+    special["failures"] = [
+        {key: entry[key] for key in ("step", "tool", "args", "error")} for entry in history.of("dispatch") if "error" in entry
+    ]
+    special["injected"] = [
+        {"tool": entry["tool"], "values": entry["injected"]}
+        for entry in history.of("dispatch")
+        if entry["event"] == "entered" and "injected" in entry
+    ]
+    found = {name: observe(history) for name, observe in _OBSERVATIONS.items()}
+    return {**found, **{name: seen for name, seen in special.items() if seen}}
+
+
+_SPECIAL = {"predicates": "predicate", "middleware": "middleware", "streams": "stream"}
+
+
+def _without_place(entry: Entry) -> Document:
+    return {key: value for key, value in entry.items() if key not in ("kind", "vantage")}
 
 
 _OBSERVATIONS: Mapping[str, Callable[[CaseHistory], Any]] = {
-    "shown": lambda history: [{"question": entry["question"], "value": entry["value"]} for entry in history.of("review")],
+    "shown": lambda history: [_shown(entry) for entry in history.of("review")],
     "proposals": _proposals_kept,
     "stored_edits": lambda history: [_stored_edit(entry) for entry in history.of("checkpoint")],
     "output_keys": lambda history: [{"step": entry["step"], "keys": entry["keys"]} for entry in history.of("output")],
@@ -259,6 +289,6 @@ _OBSERVATIONS: Mapping[str, Callable[[CaseHistory], Any]] = {
     "dispatches": _dispatches,
     "links": _links,
     "told": _told,
-    "outcomes": lambda history: [_outcome(history, entry) for entry in history.of("step")],
+    "outcomes": lambda history: [found for entry in history.of("step") for found in _outcomes(history, entry)],
     "network": lambda history: [{"event": entry["event"], "target": entry["target"]} for entry in history.of("network")],
 }

@@ -7,7 +7,12 @@ from typing import Any
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["check", "unknown"]
+__all__ = ["PER_CALL", "check", "deeds", "is_per_call", "options", "policies", "unknown"]
+
+PER_CALL = "per_call"
+"""The option of the middleware that makes it ask about each call on its own."""
+
+_GATE = "HumanInTheLoopMiddleware"
 
 
 def check(scenario: Mapping[str, Any], where: str, *, smoke: bool = False) -> None:
@@ -21,6 +26,39 @@ def check(scenario: Mapping[str, Any], where: str, *, smoke: bool = False) -> No
         raise InputRefused(f"{where}: {complaint}.", "Correct the case.")
 
 
+def policies(scenario: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each tool that a case's middleware is told to gate, with its policy."""
+    for options in _gates(scenario):
+        found = options.get("interrupt_on")
+        yield from found.items() if isinstance(found, Mapping) else ()
+
+
+def options(scenario: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what a case gives the middleware under audit as this option, once for each time that it stands in the list."""
+    return [found[name] for found in _gates(scenario) if name in found]
+
+
+def is_per_call(scenario: Mapping[str, Any]) -> bool:
+    """Tell whether a case's middleware asks about each call on its own."""
+    return any(options.get("interrupt_mode") == PER_CALL for options in _gates(scenario))
+
+
+def deeds(scenario: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return everything that the operator does, each with its key: the steps, and what a step takes at once."""
+    found = []
+    for number, step in enumerate(scenario["steps"]):
+        parts = step.get("steps")
+        key = f"steps.{number}"
+        found += [(f"{key}.steps.{inner}", part) for inner, part in enumerate(parts)] if parts else [(key, step)]
+    return found
+
+
+def _gates(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for item in scenario["subject"].get("middleware", []):
+        if item["kind"] == _GATE:
+            yield item.get("options", {})
+
+
 def unknown(key: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
     """Yield a complaint for each name that is not among the known ones."""
     for name in names:
@@ -30,25 +68,69 @@ def unknown(key: str, names: Iterable[str], known: Iterable[str], what: str) -> 
 
 def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     tools = [tool["name"] for tool in scenario["subject"]["tools"]]
-    calls = [call["id"] for turn in scenario["script"] for call in turn.get("calls", [])]
+    turns = [*scenario["script"], *(message for _, deed in deeds(scenario) for message in deed.get("messages", []))]
+    calls = [call for turn in turns for call in turn.get("calls", [])]
+    if "vary" in scenario:
+        yield "key vary: a scenario is one of the cases that a file makes, and does not vary itself"
     if not smoke and any("plant" in tool for tool in scenario["subject"]["tools"]):
         yield "key subject.tools: only the smoke test may plant a fault"
     yield from _twice("subject.tools", tools)
-    yield from _parameters(scenario["subject"]["tools"])
-    yield from _twice("script.calls", calls)
+    for tool in scenario["subject"]["tools"]:
+        yield from _tool(tool, scenario)
+    yield from _kit(scenario)
+    yield from _turns(scenario["script"])
     yield from unknown("gated", scenario["gated"], tools, "a tool of the subject")
-    yield from _steps(scenario["steps"], calls)
+    yield from unknown("ungated", scenario.get("ungated", []), [str(call.get("id")) for call in calls], "a call of the script")
+    yield from _steps(scenario)
+    for key, deed in deeds(scenario):
+        yield from _answers(key, deed, calls, scenario)
 
 
 _TAKEN = frozenset({"args", "callbacks", "config", "kwargs", "run_manager", "runtime", "self", "state", "store", "tool_call_id"})
 
 
-def _parameters(tools: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a complaint for each parameter whose name the framework, or the class of its schema, takes for itself."""
-    for tool in tools:
-        for name in tool["parameters"]:
-            if name in _TAKEN or name.startswith(("_", "model_")) or not name.isidentifier() or keyword.iskeyword(name):
-                yield f"key subject.tools: {tool['name']} has a parameter {name!r}, which is not a name that a tool can have"
+def _tool(tool: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each parameter whose name the framework takes for itself, and for what does not go together."""
+    where = f"key subject.tools: {tool['name']}"
+    for name in tool["parameters"]:
+        if name in _TAKEN or name.startswith(("_", "model_")) or not name.isidentifier() or keyword.iskeyword(name):
+            yield f"{where} has a parameter {name!r}, which is not a name that a tool can have"
+    for key in ("types", "defaults"):
+        yield from unknown(f"subject.tools.{key}", tool.get(key, {}), tool["parameters"], f"a parameter of {tool['name']}")
+    if "arguments" in tool and (tool.get("call_id") or "injected" in tool):
+        yield f"{where} declares its arguments as a JSON schema, into which nothing can be injected"
+    acts = [act for key in ("before", "after") for act in tool.get(key, [])]
+    if any("gate" in act for act in acts) and not any(step["do"] == "concurrently" for step in scenario["steps"]):
+        yield f"{where} waits at a gate, but no step takes several at once"
+
+
+_OPTIONS: Mapping[str, frozenset[str]] = {
+    "counter": frozenset({"name"}),
+    "error-handler": frozenset({"name"}),
+    "jump-to-tools": frozenset({"name"}),
+    "rewrite-after-model": frozenset({"args", "name", "tool"}),
+    "rewrite-tool-call": frozenset({"args", "name", "tool"}),
+}
+
+
+def _kit(scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each middleware of the kit that has not exactly the options that it takes; a name may be left out."""
+    for item in scenario["subject"].get("middleware", []):
+        options = item.get("options", {})
+        known = _OPTIONS.get(item["kind"])
+        if known is not None and not known - {"name"} <= set(options) <= known:
+            names = ", ".join(sorted(known))
+            yield f"key subject.middleware: {item['kind']} takes the options {names}, of which name may be left out"
+        if item["kind"].startswith("rewrite") and not isinstance(options.get("args", {}), Mapping):
+            yield f"key subject.middleware: the args of {item['kind']} are a table"
+
+
+def _turns(script: list[Mapping[str, Any]]) -> Iterator[str]:
+    for number, turn in enumerate(script):
+        yield from _twice(f"script.{number}.calls", [call["id"] for call in turn.get("calls", []) if "id" in call])
+        if "raise" in turn and ("on_call" not in turn or "calls" in turn or "text" in turn):
+            yield f"key script.{number}.raise: a turn that raises says at which call of the model, and nothing else"
+    yield from _twice("script.on_call", [str(turn["on_call"]) for turn in script if "on_call" in turn])
 
 
 def _twice(key: str, names: list[str]) -> Iterator[str]:
@@ -56,9 +138,47 @@ def _twice(key: str, names: list[str]) -> Iterator[str]:
         yield f"key {key}: {name!r} stands twice"
 
 
-def _steps(steps: list[Mapping[str, Any]], calls: list[str]) -> Iterator[str]:
+def _steps(scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each step that cannot be meant where it stands."""
+    steps, turns = scenario["steps"], len(scenario["script"])
     if steps[0]["do"] != "invoke":
         yield "key steps.0.do: a case starts with 'invoke'"
-    for number, step in enumerate(steps):
-        decided = [decision["call"] for decision in step.get("decisions", [])]
-        yield from unknown(f"steps.{number}.decisions", decided, calls, "a call of the script")
+    spoken = 0
+    for key, deed in deeds(scenario):
+        if deed["do"] == "invoke" and deed is not steps[0]:
+            yield f"key {key}.do: only the first step is 'invoke'; a later one that speaks is 'message'"
+        spoken += deed["do"] in ("invoke", "message")
+        if spoken > turns:
+            yield f"key {key}: the script is at its end, it has no turn left to answer this"
+            return
+
+
+def _answers(key: str, deed: Mapping[str, Any], calls: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each answer to a question that cannot exist, or that says something else than it seems to."""
+    asked = {tool for tool, policy in policies(scenario) if policy is not False}
+    tools = {call.get("id"): call["tool"] for call in calls}
+    for decision in deed.get("decisions", []):
+        call = decision.get("call")
+        if call not in tools:
+            what = (
+                "a call without an id, which the script has not" if call is None else f"{call!r}, which is not a call of the script"
+            )
+            yield f"key {key}.decisions: an answer about {what}"
+        elif not any(known.get("id") == call and known["tool"] in asked for known in calls):
+            yield f"key {key}.decisions: {call!r} calls {tools[call]}, about which no middleware of the case asks"
+    if deed.get("by") == "value" and len(deed["decisions"]) != 1:
+        yield f"key {key}.by: only one decision can be given bare"
+    if _is_answer(deed.get("value")):
+        yield f"key {key}.value: this is an answer; write it as decisions, so that it says which call it is meant for"
+
+
+_DECISIONS = frozenset({"approve", "edit", "reject", "respond"})
+
+
+def _is_answer(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    parts = value.get("decisions", [value])
+    return bool(isinstance(parts, list) and parts) and all(
+        isinstance(part, Mapping) and part.get("type") in _DECISIONS for part in parts
+    )

@@ -65,7 +65,7 @@ def history(steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], g
     middleware = [
         {"kind": "HumanInTheLoopMiddleware", "options": {"interrupt_on": {"send": True, "pay": {"allowed_decisions": ["reject"]}}}}
     ]
-    scenario = {"steps": planned, "gated": list(gated), "subject": {"middleware": middleware}}
+    scenario = {"steps": planned, "gated": list(gated), "subject": {"tools": [], "middleware": middleware}}
     built = [{"kind": "step", "step": 0, "do": "build"}, end(0, "built")]
     return CaseHistory("test/case", scenario, (*built, *started, *flat))
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capture.authority import Answer, rulings, same
+from capture.authority import Answer, rulings, same, shown
 from capture.claims.registry import Fault, Finding, claim, numbered
 from capture.history import CaseHistory, Entry
+from capture.scenario import is_per_call
 
 _I05 = "The record I05: the middleware stores a replacement by call id and writes its key on every reviewed turn."
 
@@ -58,10 +59,32 @@ def rejected_skips_tools(history: CaseHistory) -> Finding:
         (number, found)
         for number, found in _numbered(history)
         for answers in [_answers(history, found)]
-        if answers and all(answer.decision["type"] == "reject" for answer in answers.values())
+        if answers and all(answer.decision["type"] == "reject" for answer in answers.values()) and not is_per_call(history.scenario)
     ]
     wrong = [(number, found["next"]) for number, found in rejected if "tools" in found["next"]]
     return Finding(len(rejected), tuple(Fault(numbered("checkpoint", number), ["model"], value) for number, value in wrong))
+
+
+@claim(
+    "checkpoint/edits-cleared",
+    version=1,
+    sentence="Once a later turn whose calls need no review has run, no replacement of an earlier turn is stored any more.",
+    promised="The record I05: the middleware clears its key on a later turn whose tool calls need no review.",
+    vantages=("prompt", "review", "checkpoint"),
+)
+def edits_cleared(history: CaseHistory) -> Finding:
+    """Examine the last checkpoint of each step after an edit, if the last turn in it proposed calls that nobody reviewed."""
+    edits = [answer.step for answer in rulings(history).first.answers if answer.decision["type"] == "edit"]
+    last = {found["step"]: (number, found) for number, found in _numbered(history)}
+    later = [pair for step, pair in last.items() if edits and step > edits[0] and _is_unreviewed(history, pair[1])]
+    wrong = [(number, found["stored_edits"]) for number, found in later if found.get("stored_edits")]
+    return Finding(len(later), tuple(Fault(numbered("checkpoint", number), {}, value) for number, value in wrong))
+
+
+def _is_unreviewed(history: CaseHistory, checkpoint: Entry) -> bool:
+    turns = [message["calls"] for message in checkpoint["messages"] if message.get("calls")]
+    items = [item.call.id for number, _ in history.steps() for item in shown(history, number) or []]
+    return bool(turns) and not is_per_call(history.scenario) and not any(call["id"] in items for call in turns[-1])
 
 
 def _numbered(history: CaseHistory) -> list[Numbered]:
@@ -69,7 +92,9 @@ def _numbered(history: CaseHistory) -> list[Numbered]:
 
 
 def _reviewed(history: CaseHistory) -> Iterator[tuple[int, Entry, Mapping[str | None, Any]]]:
-    """Yield each checkpoint after a review, and what it should store."""
+    """Yield each checkpoint after a review, and what it should store: nothing, where each call is asked about as it starts."""
+    if is_per_call(history.scenario):
+        return
     for number, found in _numbered(history):
         answers = _answers(history, found)
         if answers:

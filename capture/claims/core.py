@@ -2,25 +2,13 @@
 
 from collections.abc import Callable
 
-from capture.authority import Call, Class, Ruled, Ruling, Token, proposals, rulings, same
+from capture.authority import Call, Class, Ruled, Ruling, Token, needs_answer, proposals, received, same
+from capture.claims.readings import by_ruling
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
 
 _OURS = "Chosen by this project: the meaning of an approval (docs/decisions/0002-authority.md)."
 _VANTAGES = ("prompt", "review", "dispatch")
-
-
-def _by_ruling(history: CaseHistory, find: Callable[[Ruling], Finding]) -> Finding:
-    """Find under every ruling; where they disagree about whether the claim holds, nobody can know."""
-    readings = rulings(history)
-    if not readings.complete:
-        return Finding(1, unknown="ambiguous")
-    if not readings.first.readable:
-        return Finding(1, unknown="unobservable")
-    findings = [find(ruling) for ruling in readings.rulings]
-    if len({(bool(finding.faults), finding.unknown) for finding in findings}) > 1:
-        return Finding(max(finding.examined for finding in findings), unknown="ambiguous")
-    return findings[0]
 
 
 def _faults(found: list[Ruled], expected: Callable[[Ruled], object]) -> tuple[Fault, ...]:
@@ -34,7 +22,7 @@ def _faults(found: list[Ruled], expected: Callable[[Ruled], object]) -> tuple[Fa
 
 
 def _gated(history: CaseHistory) -> list[Call]:
-    return [call for call in proposals(history) if call.tool in history.scenario["gated"]]
+    return [call for call in proposals(history) if needs_answer(history.scenario, call)]
 
 
 @claim(
@@ -51,7 +39,7 @@ def no_undecided_dispatch(history: CaseHistory) -> Finding:
         found = ruling.of(Class.UNDECIDED)
         return Finding(max(len(_gated(history)), len(found)), _faults(found, lambda _: None))
 
-    return _by_ruling(history, find)
+    return by_ruling(history, find)
 
 
 @claim(
@@ -63,7 +51,7 @@ def no_undecided_dispatch(history: CaseHistory) -> Finding:
 )
 def no_refused_dispatch(history: CaseHistory) -> Finding:
     """Examine every call whose last answer forbids it."""
-    return _by_ruling(history, lambda ruling: Finding(len(ruling.refused()), _faults(ruling.of(Class.REFUSED), lambda _: None)))
+    return by_ruling(history, lambda ruling: Finding(len(ruling.refused()), _faults(ruling.of(Class.REFUSED), lambda _: None)))
 
 
 @claim(
@@ -83,7 +71,7 @@ def no_altered_dispatch(history: CaseHistory) -> Finding:
         altered = ruling.of(Class.ALTERED)
         return Finding(len(ruling.of(Class.AUTHORISED)) + len(ruling.of(Class.REPEATED)) + len(altered), _faults(altered, expected))
 
-    return _by_ruling(history, find)
+    return by_ruling(history, find)
 
 
 @claim(
@@ -99,7 +87,7 @@ def no_repeated_dispatch(history: CaseHistory) -> Finding:
     def find(ruling: Ruling) -> Finding:
         return Finding(sum(token.spent for token in ruling.tokens), _faults(ruling.of(Class.REPEATED), lambda _: None))
 
-    return _by_ruling(history, find)
+    return by_ruling(history, find)
 
 
 @claim(
@@ -121,7 +109,7 @@ def authorised_dispatch(history: CaseHistory) -> Finding:
             return Finding(len(ruling.tokens), unknown="unfinished")
         return Finding(len(ruling.tokens), tuple(_unspent(token) for token in left))
 
-    return _by_ruling(history, find)
+    return by_ruling(history, find)
 
 
 @claim(
@@ -133,13 +121,13 @@ def authorised_dispatch(history: CaseHistory) -> Finding:
 )
 def ungated_dispatch(history: CaseHistory) -> Finding:
     """Examine every ungated call that the model proposed and every ungated dispatch."""
-    wanted = [call for call in proposals(history) if call.tool not in history.scenario["gated"]]
+    wanted = [call for call in proposals(history) if not needs_answer(history.scenario, call)]
 
     def find(ruling: Ruling) -> Finding:
         left = list(wanted)
         strange = []
         for ruled in ruling.of(Class.UNGATED):
-            mine = next((call for call in left if _is(ruled, call)), None)
+            mine = next((call for call in left if _is(ruled, call, history)), None)
             if mine is None:
                 strange.append(ruled)
             else:
@@ -150,11 +138,11 @@ def ungated_dispatch(history: CaseHistory) -> Finding:
         faults = (*_faults(strange, lambda _: None), *(_never(call) for call in missing))
         return Finding(max(len(wanted), len(strange)), faults)
 
-    return _by_ruling(history, find)
+    return by_ruling(history, find)
 
 
-def _is(ruled: Ruled, call: Call) -> bool:
-    return bool(ruled.entry["tool"] == call.tool) and same(ruled.entry["args"], call.args)
+def _is(ruled: Ruled, call: Call, history: CaseHistory) -> bool:
+    return bool(ruled.entry["tool"] == call.tool) and same(ruled.entry["args"], received(history.scenario, call.tool, call.args))
 
 
 def _never(call: Call) -> Fault:

@@ -17,3 +17,20 @@ def private_key_absent(history: CaseHistory) -> Finding:
     leaks = [found["step"] for found in outputs if PRIVATE_KEY in found["keys"]]
     exists = bool(leaks) or any("stored_edits" in found for found in history.of("checkpoint"))
     return Finding(len(outputs) if exists else 0, tuple(Fault(numbered("output", step), None, PRIVATE_KEY) for step in leaks))
+
+
+@claim(
+    "output/second-version",
+    version=1,
+    sentence="With version v2 invoke returns a GraphOutput, and what it asks stands under its interrupts.",
+    promised="The documentation page on human in the loop: with version v2 the result is a GraphOutput with interrupts.",
+    vantages=("output",),
+)
+def second_version(history: CaseHistory) -> Finding:
+    """Examine every output of a step that was run in the second version."""
+    steps = dict(history.steps())
+    outputs = [found for found in history.of("output") if steps[found["step"]].get("through") == "v2"]
+    wrong = [found for found in outputs if found.get("form") != "GraphOutput" or "__interrupt__" in found["keys"]]
+    return Finding(
+        len(outputs), tuple(Fault(numbered("output", found["step"]), "GraphOutput", found.get("form")) for found in wrong)
+    )

@@ -1,9 +1,10 @@
 """Claims about what the reviewer was shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capture.authority import Call, Item, proposals, same, shown
+from capture.authority import Call, Class, Item, Ruled, Ruling, needs_answer, proposals, same, shown
+from capture.claims.readings import by_ruling
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
 
@@ -29,10 +30,36 @@ def proposal_shown(history: CaseHistory) -> Finding:
     return Finding(examined, tuple(faults))
 
 
+@claim(
+    "review/shown-first",
+    version=1,
+    sentence="A gated call that ran was shown to a reviewer, with all its arguments as the model proposed them, in a step before.",
+    promised="langchain, HumanInTheLoopMiddleware: the run pauses before the tool runs, and the request shows the call.",
+    vantages=("prompt", "review", "dispatch"),
+)
+def shown_first(history: CaseHistory) -> Finding:
+    """Examine every dispatch that belongs to a gated call."""
+    calls = {call.id: call for call in proposals(history) if needs_answer(history.scenario, call)}
+
+    def find(ruling: Ruling) -> Finding:
+        ran = [ruled for ruled in ruling.dispatches if ruled.call in calls or ruled.kind is Class.UNDECIDED]
+        hidden = [ruled for ruled in ran if not _was_shown(history, ruled, calls)]
+        return Finding(len(ran), tuple(Fault(evidence("review", ruled.call), "shown before it ran", None) for ruled in hidden))
+
+    return by_ruling(history, find)
+
+
+def _was_shown(history: CaseHistory, ruled: Ruled, calls: Mapping[str | None, Call]) -> bool:
+    call = calls.get(ruled.call)
+    steps = [number for number, _ in history.steps() if number < ruled.entry["step"]]
+    items = [item for number in steps for item in shown(history, number) or [] if call and item.call.id == call.id]
+    return any(call and item.call.tool == call.tool and same(item.call.args, call.args) for item in items)
+
+
 def _gated(history: CaseHistory, step: int) -> list[Call]:
     """Return the gated calls that the model proposed in a step."""
     before = len(proposals(history, step - 1))
-    return [call for call in proposals(history, step)[before:] if call.tool in history.scenario["gated"]]
+    return [call for call in proposals(history, step)[before:] if needs_answer(history.scenario, call)]
 
 
 def _unshown(wanted: list[Call], listing: list[Item]) -> Iterator[Fault]:

@@ -9,11 +9,11 @@ __all__ = ["command"]
 
 
 @click.command("list")
-@click.argument("what", type=click.Choice(["cases", "claims", "pins", "reasons", "records"]))
+@click.argument("what", type=click.Choice(["cases", "claims", "triggers", "pins", "reasons", "records"]))
 @format_option("text")
 @schema_option("listing")
 def command(what: str, form: str) -> None:
-    """List the cases, the claims, the pins, the reasons for UNKNOWN, or the records that there are."""
+    """List the cases, the claims, the triggers, the pins, the reasons for UNKNOWN, or the records that there are."""
     from capture import catalogue
     from capture.render import terminal
 

@@ -3,8 +3,12 @@
 import itertools
 import json
 import os
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
+
+BRANCH: ContextVar[int | None] = ContextVar("branch", default=None)
+"""The number of the branch, from 1, in a step that takes several at once; a framework's own threads inherit it."""
 
 
 class Journal:
@@ -18,8 +22,9 @@ class Journal:
         self._invocations = itertools.count(1)
 
     def write(self, kind: str, **fields: Any) -> None:
-        """Append one entry, with the step at hand."""
-        entry = {"kind": kind, "step": self.step, **fields}
+        """Append one entry, with the step and the branch at hand; a field given wins."""
+        branch = BRANCH.get()
+        entry = {"kind": kind, "step": self.step, **({} if branch is None else {"branch": branch}), **fields}
         # Escaped: a surrogate that a model or tool produced has no UTF-8 of its own.
         os.write(self._file, (json.dumps(entry, allow_nan=False) + "\n").encode("ascii"))
 
@@ -31,11 +36,16 @@ class Journal:
         """Return a name for one run of a tool's body, unlike any other in this journal."""
         return f"{os.getpid()}-{next(self._invocations)}"
 
-    def count(self, vantage: str) -> int:
-        """Return how often a vantage has written here, by any process: restarts and retries agree on it."""
+    def count(self, vantage: str, **fields: Any) -> int:
+        """Return how often a vantage has written such fields here, by any process: restarts and retries agree on it."""
+        wanted = {"vantage": vantage, **fields}.items()
         with self.path.open(encoding="ascii") as file:
-            return sum(json.loads(line).get("vantage") == vantage for line in file)
+            return sum(wanted <= _plain(json.loads(line)).items() for line in file)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+def _plain(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if isinstance(value, str | int | None)}

@@ -14,6 +14,10 @@ class ScriptExhausted(LookupError):
     """The model was called more often than the case's script has turns."""
 
 
+class ModelFailed(Exception):
+    """What the model raises where its case says that it fails."""
+
+
 class ScriptedModel(BaseChatModel):
     """Answers with the turn that the number of AI messages in the prompt points to, or with the one for the n-th call."""
 
@@ -36,6 +40,8 @@ class ScriptedModel(BaseChatModel):
             # The case is at fault, not the subject, even if the subject catches what is raised here.
             self.journal.write("fault", reason="error", detail=f"the script has no turn for call {number} of the model")
             raise ScriptExhausted
+        if turn.get("raise"):
+            raise ModelFailed
         return ChatResult(generations=[ChatGeneration(message=_message(turn, number))])
 
     def _turn(self, messages: list[BaseMessage], number: int) -> dict[str, Any] | None:
@@ -48,10 +54,12 @@ class ScriptedModel(BaseChatModel):
 
 
 def _record(journal: Journal, number: int, messages: list[BaseMessage], turn: dict[str, Any] | None) -> None:
-    reply = turn and {"text": turn.get("text", ""), "calls": turn.get("calls", [])}
-    journal.observe("prompt", number=number, messages=[message_record(message) for message in messages], reply=reply)
+    raised = {"raised": True} if turn and turn.get("raise") else {}
+    calls = [{"id": call.get("id"), "tool": call["tool"], "args": call["args"]} for call in (turn or {}).get("calls", [])]
+    reply = {"text": turn.get("text", ""), "calls": calls} if turn and not raised else None
+    journal.observe("prompt", number=number, messages=[message_record(message) for message in messages], reply=reply, **raised)
 
 
 def _message(turn: dict[str, Any], number: int) -> AIMessage:
-    calls = [{"id": call["id"], "name": call["tool"], "args": dict(call["args"])} for call in turn.get("calls", [])]
+    calls = [{"id": call.get("id"), "name": call["tool"], "args": dict(call["args"])} for call in turn.get("calls", [])]
     return AIMessage(content=turn.get("text", ""), tool_calls=calls, id=f"ai-{number}")

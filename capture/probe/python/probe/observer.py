@@ -25,11 +25,6 @@ def message_record(message: BaseMessage) -> dict[str, Any]:
     return record
 
 
-def reviews(output: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return each interrupt that invoke reports: what a reviewer would be shown."""
-    return [{"question": item.id, "value": plain(item.value)} for item in output.get("__interrupt__", ())]
-
-
 def checkpoints(agent: Any, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield what each checkpoint of a thread holds, the oldest first."""
     for snapshot in reversed(list(agent.get_state_history(config))):

@@ -1,40 +1,124 @@
-"""Recording tools: the body writes where a real one would send, pay or delete. That line is the dispatch."""
+"""Recording tools: the body writes where a real one would send, pay or delete. That line is the dispatch.
 
-from collections.abc import Callable
+What the case says a tool does before that line, or after it, happens there: it fails, waits, is held at a gate, or asks.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
+from langchain.tools import InjectedState, ToolRuntime
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
+from langgraph.types import interrupt
 from pydantic import create_model
 
+from probe import gate
 from probe.journal import Journal
 from probe.plain import plain
 
 _CALL_ID = "tool_call_id"
 
+_TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+
+_INJECTED: dict[str, Any] = {"state": Annotated[dict[str, Any], InjectedState], "runtime": ToolRuntime}
+
+
+class ToolFailed(Exception):
+    """What a tool raises where its case says that it fails."""
+
 
 def recording_tool(data: dict[str, Any], journal: Journal) -> BaseTool:
-    """Return the tool that a case describes: it takes required strings and returns a constant."""
-    fields: dict[str, Any] = dict.fromkeys(data["parameters"], (str, ...))
+    """Return the tool that a case describes: it takes what the case says, strings if nothing, and returns a constant."""
+    body = _Body(data, journal)
+    bodies = {"func": body.run, "coroutine": body.arun}
+    if "run" in data:
+        bodies.pop("coroutine" if data["run"] == "sync" else "func")
+    return StructuredTool.from_function(**bodies, name=data["name"], description=data["description"], args_schema=_arguments(data))
+
+
+def _arguments(data: dict[str, Any]) -> Any:
+    """Return a Pydantic model of the arguments, or a JSON schema, which the framework shows but does not check."""
+    types = {name: data.get("types", {}).get(name, "string") for name in data["parameters"]}
+    defaults = data.get("defaults", {})
+    if data.get("arguments") == "json-schema":
+        properties = {name: {"type": kind} for name, kind in types.items()}
+        required = [name for name in types if name not in defaults]
+        return {"type": "object", "title": data["name"], "properties": properties, "required": required}
+    fields: dict[str, Any] = {name: (_TYPES[kind], defaults.get(name, ...)) for name, kind in types.items()}
     if data.get("call_id"):
         fields[_CALL_ID] = (Annotated[str, InjectedToolCallId], ...)
-    schema = create_model(data["name"], **fields)
-    return StructuredTool.from_function(
-        func=_body(data, journal), name=data["name"], description=data["description"], args_schema=schema
-    )
+    fields |= {name: (_INJECTED[name], ...) for name in data.get("injected", [])}
+    return create_model(data["name"], __config__={"arbitrary_types_allowed": True} if data.get("injected") else None, **fields)
 
 
-def _body(data: dict[str, Any], journal: Journal) -> Callable[..., str]:
-    def body(**received: Any) -> str:
-        call = {_CALL_ID: received.pop(_CALL_ID)} if data.get("call_id") else {}
-        seen = {
-            "invocation": journal.invocation(),
-            "tool": data["name"],
-            "args": {**plain(received), **data.get("plant", {})},
-            **({"call": call[_CALL_ID]} if call else {}),
-        }
-        journal.observe("dispatch", event="entered", **seen)
-        journal.observe("dispatch", event="dispatched", **seen)
-        journal.observe("dispatch", event="returned", **seen)
-        return str(data["returns"])
+class _Body:
+    """The body of a tool, to be run in either way."""
 
-    return body
+    def __init__(self, data: dict[str, Any], journal: Journal) -> None:
+        self._data = data
+        self._journal = journal
+
+    def run(self, **received: Any) -> str:
+        with self._recorded(received) as dispatch:
+            for act in self._data.get("before", []):
+                self._act(act)
+            dispatch()
+            for act in self._data.get("after", []):
+                self._act(act)
+        return str(self._data["returns"])
+
+    async def arun(self, **received: Any) -> str:
+        with self._recorded(received) as dispatch:
+            for act in self._data.get("before", []):
+                await self._aact(act)
+            dispatch()
+            for act in self._data.get("after", []):
+                await self._aact(act)
+        return str(self._data["returns"])
+
+    @contextmanager
+    def _recorded(self, received: dict[str, Any]) -> Iterator[Callable[[], None]]:
+        """Record that the body is entered and how it is left; what is yielded records the effect."""
+        # Of the step in which it began, even if it ends in a later one.
+        seen = {"invocation": self._journal.invocation(), "step": self._journal.step, **self._seen(received)}
+        self._journal.observe("dispatch", event="entered", **seen)
+        try:
+            yield lambda: self._journal.observe("dispatch", event="dispatched", **seen)
+        except BaseException as error:
+            self._journal.observe("dispatch", event="raised", error=type(error).__name__, **seen)
+            raise
+        self._journal.observe("dispatch", event="returned", **seen)
+
+    def _seen(self, received: dict[str, Any]) -> dict[str, Any]:
+        data = self._data
+        call = {"call": received.pop(_CALL_ID)} if data.get("call_id") else {}
+        injected = {name: _injected(received.pop(name)) for name in data.get("injected", []) if name in received}
+        args = {"args": {**plain(received), **data.get("plant", {})}}
+        return {"tool": data["name"], **args, **call, **({"injected": injected} if injected else {})}
+
+    def _act(self, act: dict[str, Any]) -> None:
+        if "wait" in act:
+            time.sleep(act["wait"] / 1000)
+        else:
+            self._at_once(act)
+
+    async def _aact(self, act: dict[str, Any]) -> None:
+        if "wait" in act:
+            await asyncio.sleep(act["wait"] / 1000)
+        else:
+            self._at_once(act)
+
+    def _at_once(self, act: dict[str, Any]) -> None:
+        if "gate" in act:
+            gate.hold()
+        elif "interrupt" in act:
+            interrupt(act["interrupt"])
+        elif self._journal.count("dispatch", event="entered", tool=self._data["name"]) <= act["raise"]:
+            raise ToolFailed
+
+
+def _injected(value: Any) -> Any:
+    """Return what can be said of an injected value in stable words: the keys of a state, the call of a runtime."""
+    return sorted(value) if isinstance(value, dict) else {"call": value.tool_call_id}

@@ -1,0 +1,113 @@
+"""Questions: what a person is shown when a run pauses, in the two forms that the middleware has, and what it lets them answer."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from capture import document
+from capture.history import Entry
+
+__all__ = ["Call", "Item", "asked", "fits", "of_the_tool", "same"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool call: its id, the tool, the arguments."""
+
+    id: str | None
+    tool: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A call as a reviewer was shown it, and the decisions offered for it; `question` is the interrupt it came in.
+
+    If it is `alone`, the question is about this one call, has a `schema` of its answer, and is answered with one decision.
+    """
+
+    call: Call
+    allowed: tuple[str, ...]
+    question: str
+    description: str | None = None
+    alone: bool = False
+    schema: Mapping[str, Any] | None = None
+
+
+def same(left: object, right: object) -> bool:
+    """Tell whether two values are the same JSON; for Python `True == 1`, for JSON it is not."""
+    return document.line(left) == document.line(right)
+
+
+def asked(review: Entry) -> list[Item] | None:
+    """Return the calls that a question is about, or None if it has no known form; only one about a single call has its id."""
+    value = review["value"]
+    if isinstance(value, Mapping) and value.get("type") == "tool_approval":
+        return _alone(value, review)
+    return _together(value, review)
+
+
+def of_the_tool(review: Entry, scenario: Mapping[str, Any]) -> bool:
+    """Tell whether a question is one that a tool of the case asks by itself, which is about no call."""
+    acts = [act for tool in scenario["subject"]["tools"] for key in ("before", "after") for act in tool.get(key, [])]
+    return any("interrupt" in act and same(act["interrupt"], review["value"]) for act in acts)
+
+
+def fits(answer: object, schema: Mapping[str, Any] | None) -> bool:
+    """Tell whether an answer fits the schema that was shown; one that is no schema, or points elsewhere, nothing fits."""
+    if schema is None:
+        return True
+    import jsonschema
+    from referencing import Registry
+
+    try:
+        # An empty registry: nothing that a subject writes is fetched from anywhere.
+        return bool(jsonschema.Draft202012Validator(schema, registry=Registry()).is_valid(answer))
+    except Exception:  # noqa: BLE001 -- the schema is the subject's, and jsonschema raises a dozen kinds of errors at a bad one
+        return False
+
+
+def _alone(value: Mapping[str, Any], review: Entry) -> list[Item] | None:
+    tool, args, call = value.get("name"), value.get("args"), value.get("tool_call_id")
+    schema = review.get("schema")
+    if not isinstance(tool, str) or not isinstance(args, Mapping) or not isinstance(call, str) or schema is None:
+        return None
+    offered = tuple(dict.fromkeys(_types(schema)))
+    return [Item(Call(call, tool, args), offered, review["question"], _text(value), alone=True, schema=schema)]
+
+
+def _types(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the types of decision that a schema of answers offers: its own, or those of its branches."""
+    branches = [branch for key in ("oneOf", "anyOf") for branch in schema.get(key, [])] or [schema]
+    for branch in branches:
+        named = str(branch.get("$ref", "")).removeprefix("#/$defs/")
+        kind = schema.get("$defs", {}).get(named, branch).get("properties", {}).get("type", {}).get("const")
+        if isinstance(kind, str):
+            yield kind
+
+
+def _together(value: Any, review: Entry) -> list[Item] | None:
+    try:
+        allowed: dict[str, Any] = {}
+        for config in value["review_configs"]:
+            if allowed.setdefault(config["action_name"], config["allowed_decisions"]) != config["allowed_decisions"]:
+                return None
+        found = [(request, request["name"], request["args"], allowed[request["name"]]) for request in value["action_requests"]]
+    except (KeyError, TypeError):
+        return None
+    if not found or not all(_known(tool, args, offered) for _, tool, args, offered in found):
+        return None
+    return [
+        Item(Call(None, tool, args), tuple(offered), review["question"], _text(request)) for request, tool, args, offered in found
+    ]
+
+
+def _known(tool: object, args: object, offered: object) -> bool:
+    listed = isinstance(offered, list) and all(isinstance(part, str) for part in offered)
+    return isinstance(tool, str) and isinstance(args, Mapping) and listed
+
+
+def _text(shown: Mapping[str, Any]) -> str | None:
+    """Return the description that a request comes with, or None if it has none, or none that is text."""
+    found = shown.get("description")
+    return found if isinstance(found, str) else None

@@ -1,0 +1,56 @@
+"""Variants: one case file run in several ways, each of which is a case of its own, so that nothing is written twice."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from capture.scenario import PER_CALL
+
+__all__ = ["variants"]
+
+Scenario = dict[str, Any]
+
+
+def variants(data: Mapping[str, Any]) -> Iterator[tuple[str, Scenario]]:
+    """Yield each scenario that the content of a case file makes, with the suffix of its id.
+
+    What is the usual way (sync, batched) changes nothing and is not named.
+    """
+    vary = data.get("vary", {})
+    plain = {key: value for key, value in data.items() if key != "vary"}
+    ways = [vary.get(dimension, [usual]) for dimension, usual in _USUAL.items()]
+    for chosen in product(*ways):
+        named = [value for value, usual in zip(chosen, _USUAL.values(), strict=True) if value != usual]
+        scenario = plain
+        for value in named:
+            scenario = _CHANGES[value](scenario)
+        yield "@" + ",".join(named) if named else "", scenario
+
+
+_USUAL = {"run": "sync", "mode": "batched"}
+
+
+def _asynchronous(scenario: Scenario) -> Scenario:
+    return {**scenario, "subject": {**scenario["subject"], "run": "async"}}
+
+
+def _per_call(scenario: Scenario) -> Scenario:
+    """Let the middleware ask about each call on its own, and every answer name its question."""
+    subject = scenario["subject"]
+    stack = [_asking(item) for item in subject.get("middleware", [])]
+    return {**scenario, "subject": {**subject, "middleware": stack}, "steps": [_addressed(step) for step in scenario["steps"]]}
+
+
+def _asking(item: Scenario) -> Scenario:
+    if item["kind"] != "HumanInTheLoopMiddleware":
+        return item
+    return {**item, "options": {**item.get("options", {}), "interrupt_mode": PER_CALL}}
+
+
+def _addressed(step: Scenario) -> Scenario:
+    if "steps" in step:
+        return {**step, "steps": [_addressed(part) for part in step["steps"]]}
+    return {"by": "id", **step} if "decisions" in step else step
+
+
+_CHANGES: Mapping[str, Callable[[Scenario], Scenario]] = {"async": _asynchronous, PER_CALL: _per_call}
