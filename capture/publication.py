@@ -23,7 +23,7 @@ def publish(record: Record, measured: Measured, cases: Sequence[Case]) -> Path:
         )
     name = f"r{max((int(known[1:]) for known in record.revisions), default=0) + 1}"
     folder = record.folder / name
-    files = _files(measured, name)
+    files = _files(record, measured, name)
     with cache.storage(folder):
         # A folder that record.toml does not name was left by a publication that did not come to its end.
         shutil.rmtree(folder, ignore_errors=True)
@@ -48,10 +48,10 @@ def _unfit(record: Record, measured: Measured) -> Iterator[str]:
         yield "the upstream tests did not come out as the record says"
 
 
-def _files(measured: Measured, name: str) -> Mapping[str, bytes]:
+def _files(record: Record, measured: Measured, name: str) -> Mapping[str, bytes]:
     files = {FILES[key]: data for key, data in measured.files.items()}
     counts = document.parse_json(measured.files["upstream"], "upstream.json")
-    files["README.md"] = page.revision(measured.results, counts, name).encode()
+    files["README.md"] = page.revision(record, measured.results, counts, name).encode()
     sums = "".join(f"{document.digest(data)}  {file}\n" for file, data in sorted(files.items()))
     return {**files, "SHA256SUMS": sums.encode()}
 

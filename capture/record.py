@@ -1,6 +1,6 @@
 """A record: a published investigation, with its question, its pin, and for each revision exactly what was run and judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,17 @@ class Record:
                 "Name one that is published.",
             )
         return self.revisions[name or latest]
+
+    @property
+    def statements(self) -> Sequence[Mapping[str, Any]]:
+        """What the document says, statement by statement, each with the cases that observe it or the reason why none can."""
+        found: Sequence[Mapping[str, Any]] = self.data.get("statements", [])
+        return found
+
+    def named_cases(self) -> list[str]:
+        """Return the cases that the next revision is about: those that the statements name, else those of the latest revision."""
+        named = dict.fromkeys(name for statement in self.statements for name in statement.get("cases", []))
+        return list(named) or [entry["case"] for entry in self.revision(None).cases]
 
 
 def all_names() -> list[str]:

@@ -12,6 +12,7 @@ from capture import archive, document, results, run_folder, runs, upstream, whee
 from capture.check import Check
 from capture.compare import first_difference
 from capture.document import Document
+from capture.errors import InputRefused
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.pin import find as find_pin
@@ -72,6 +73,8 @@ def _from_lock(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
 def _from_archive(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
     """Run from the archive of the record's commit: its pinned files, its upstream tests, then the cases."""
     provenance = record.data["provenance"]
+    if "commit" not in provenance:
+        raise InputRefused(f"record {record.name}: it names no commit, so it has no archive.", "Reproduce it without --archive.")
     pinned = provenance.get("files", {})
     with archive.opened(str(plan.archive), pinned, plan.python) as source:
         tests = upstream.rerun_in(pin, source.environment, source.project) if plan.with_upstream else None

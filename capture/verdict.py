@@ -18,7 +18,7 @@ __all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "REASONS", "UNKNOWN", "CaseVerdict"
 PASS, FAIL, UNKNOWN, NOT_APPLICABLE = "PASS", "FAIL", "UNKNOWN", "not applicable"
 
 REASONS = {
-    "ambiguous": "A dispatch could belong to several calls, and the verdict depends on which; let the tool record its call id.",
+    "ambiguous": "A dispatch could belong to several calls, or a document promises two things, and the verdict depends on which.",
     "environment": "The environment could not be built, or is not the pinned one, so nothing was run in it.",
     "error": "The probe itself failed: it died, or what it sent was no answer.",
     "smoke": "The smoke test of this environment did not come out right, so its answers do not count.",

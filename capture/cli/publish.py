@@ -14,7 +14,7 @@ __all__ = ["command"]
     "cases",
     metavar="CASE",
     multiple=True,
-    help="A case's id or a family; repeatable.  [default: those of the latest revision]",
+    help="A case's id or a family; repeatable.  [default: those that the statements name, else those of the latest]",
 )
 @python_option
 def command(record: str, cases: tuple[str, ...], python: str | None) -> None:
@@ -23,7 +23,7 @@ def command(record: str, cases: tuple[str, ...], python: str | None) -> None:
     from capture import record as records
 
     found = records.find(record)
-    suite = case.find(cases) if cases else case.find(entry["case"] for entry in found.revision(None).cases)
+    suite = case.find(cases or found.named_cases())
     plan = reproduction.Plan(interpreter.find(python), cache.new_run())
     measured = reproduction.measure(found, lambda: suite, plan)
     click.echo(f"published {publication.publish(found, measured, suite)}")

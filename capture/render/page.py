@@ -1,14 +1,16 @@
 """The page of a published revision: the record's table, and what it was read from."""
 
 from capture.document import Document
+from capture.record import Record
 from capture.render import markdown
+from capture.render.cells import status
 from capture.render.printable import code
 
 __all__ = ["revision"]
 
 
-def revision(results: Document, upstream: Document, name: str) -> str:
-    """Return the README of a revision, from its results and its upstream tests."""
+def revision(record: Record, results: Document, upstream: Document, name: str) -> str:
+    """Return the README of a revision, from what its record states, its results and its upstream tests."""
     pin = results["pins"][0]
     packages = ", ".join(f"{package} {version}" for package, version in sorted(pin["packages"].items()))
     files = markdown.table(
@@ -26,7 +28,25 @@ Environment: {markdown.text(packages)}.
 {files}
 Upstream tests, module {code(upstream["module"])} ({code(upstream["module_sha256"])}): {counts}.
 
-{markdown.results(results)}
+{_statements(record, pin)}{markdown.results(results)}
 Checkpoints are numbered from 1, the oldest first. “Original” is what the scripted model proposed, “replacement” what the
 scripted reviewer put in its place; both stand in full in `results.json`.
 """
+
+
+def _statements(record: Record, pin: Document) -> str:
+    """Return what the record's document says, a row each, with the cases that observe it and their verdicts."""
+    if not record.statements:
+        return ""
+    verdicts = {case["case"]: status(case) for case in pin["cases"]}
+    rows = [
+        (markdown.text(said.get("place", "")), markdown.text(said["says"]), "<br>".join(_observed(said, verdicts)))
+        for said in record.statements
+    ]
+    return markdown.table(("Place", "What the document says, in our words", "Observed"), rows) + "\n"
+
+
+def _observed(said: Document, verdicts: Document) -> list[str]:
+    if "unobserved" in said:
+        return [f"not observed: {markdown.text(said['unobserved'])}"]
+    return [f"{code(name)}: {markdown.text(verdicts.get(name, 'not in this revision'))}" for name in said["cases"]]
