@@ -17,7 +17,30 @@ from typing import Any
 KEY = "hitl_edited_tool_calls"
 NOTICE = "A person replaced this call before it ran."
 
+DECISIONS = ("approve", "edit", "reject", "respond")
+
 Action = dict[str, Any]
+Call = dict[str, Any]
+Answered = tuple[Call, dict[str, Any]]
+
+
+class BadAnswer(Exception):
+    """An answer that is none: too few or too many decisions, or one that was not offered."""
+
+
+def is_gate(item: dict[str, Any]) -> bool:
+    """Tell whether a middleware of a case is the one that asks."""
+    return bool(item["kind"] == "HumanInTheLoopMiddleware")
+
+
+def action(call: Call) -> Action:
+    """Return what a call asks for, as a reviewer is shown it and as an edit writes it."""
+    return {"name": call["tool"], "args": call["args"]}
+
+
+def schema(offered: list[str]) -> dict[str, Any]:
+    """Return the JSON schema of an answer to a question about one call."""
+    return {"oneOf": [{"properties": {"type": {"const": kind}}, "required": ["type"]} for kind in offered]}
 
 
 class Subject:
@@ -29,30 +52,65 @@ class Subject:
         self.journal = journal
         self.messages: list[dict[str, Any]] = []
         self.stored: dict[str, Any] | None = None
-        self.asked: list[dict[str, Any]] = []
+        self.asked: list[Call] = []
+        self.ran: list[dict[str, Any]] = []
         self.checkpoints: list[dict[str, Any]] = []
         self.last: str | None = None
 
+    def gate(self) -> dict[str, Any]:
+        """Return the options of the middleware that asks, or none."""
+        stack = self.case["subject"].get("middleware", [])
+        return next(({**item.get("options", {}), **dict.fromkeys(item.get("none", []))} for item in stack if is_gate(item)), {})
+
     def policy(self) -> dict[str, Any]:
-        """Return the tools that need an answer, as the case's middleware says."""
-        options = [item.get("options", {}) for item in self.case["subject"].get("middleware", [])]
-        return {tool: True for option in options for tool in option.get("interrupt_on", {})}
+        """Return the tools that need an answer, each with what the case says about it."""
+        return dict(self.gate().get("interrupt_on", {}))
+
+    def offered(self, tool: str) -> list[str]:
+        """Return the decisions that a person may take about a tool."""
+        policy = self.policy()[tool]
+        return list(DECISIONS if policy is True else policy["allowed_decisions"])
+
+    def described(self, call: Call) -> str:
+        """Return what the policy says to the reviewer about a call."""
+        policy = self.policy()[call["tool"]]
+        prefix = self.gate().get("description_prefix", "Look at this")
+        default = f"{prefix}: {call['tool']} {json.dumps(call['args'])}"
+        return default if policy is True else str(policy.get("description", default))
+
+    def is_per_call(self) -> bool:
+        """Tell whether each call is asked about on its own."""
+        return bool(self.gate().get("interrupt_mode") == "per_call")
 
     def notice_off(self) -> bool:
         """Tell whether the case turns the edit notice off."""
-        return any("edit_notice" in item.get("none", []) for item in self.case["subject"].get("middleware", []))
+        return "edit_notice" in self.gate()
+
+    def build(self) -> str:
+        """Return how the construction ends: it refuses a policy in which no decision is allowed."""
+        wrong = [tool for tool, policy in self.policy().items() if policy is not True and "allowed_decisions" not in policy]
+        return "raised" if wrong else "built"
 
     def take(self, number: int) -> None:
         """Take a step and record what came of it."""
         self.journal.step = number
+        self.ran.clear()
         step = self.case["steps"][number - 1]
-        if step["do"] == "invoke":
-            self.say({"type": "human", "content": step["text"], "id": f"human-{number}"})
-            self.save("model")
-            self.turn()
+        try:
+            self.act(step, number)
+        except BadAnswer:
+            self.journal.write("outcome", status="raised", error="ValueError")
         else:
-            self.answer(step["decisions"])
-        self.report()
+            self.report(step)
+
+    def act(self, step: dict[str, Any], number: int) -> None:
+        """Do what a step says: hear a person, or take an answer."""
+        if step["do"] == "resume":
+            self.answer(step)
+            return
+        self.say({"type": "human", "content": step["text"], "id": f"human-{number}"})
+        self.save("model")
+        self.turn()
 
     def turn(self) -> None:
         """Let the model speak until it has nothing to call, or until a call needs an answer."""
@@ -60,9 +118,10 @@ class Subject:
         while calls:
             self.asked = [call for call in calls if call["tool"] in self.policy()]
             if self.asked:
-                self.save("review")
+                self.save("tools" if self.is_per_call() else "review")
                 self.before_review()
                 return
+            self.clear()
             self.save("tools")
             for call in calls:
                 self.run_ungated(call)
@@ -70,7 +129,7 @@ class Subject:
             calls = self.speak()
         self.save()
 
-    def speak(self) -> list[dict[str, Any]]:
+    def speak(self) -> list[Call]:
         """Let the scripted model answer, and record its prompt."""
         turn = self.case["script"][sum(message["type"] == "ai" for message in self.messages)]
         reply = {"text": turn.get("text", ""), "calls": turn.get("calls", [])}
@@ -79,22 +138,43 @@ class Subject:
         self.say({"type": "ai", "content": reply["text"], "id": f"ai-{number}", "calls": reply["calls"]})
         return list(reply["calls"])
 
-    def answer(self, decisions: list[dict[str, Any]]) -> None:
-        """Do what each decision says about the call at its place, then go on."""
-        pairs = list(zip(self.asked, decisions, strict=True))
-        self.asked = []
+    def answer(self, step: dict[str, Any]) -> None:
+        """Do what each decision says about its call; once every call has one, go on. An answer to nothing does nothing."""
+        if not self.asked:
+            return
+        pairs = self.answered(step)
+        self.asked = [call for call in self.asked if call["id"] not in [own["id"] for own, _ in pairs]]
         edits = {call["id"]: decision["edited_action"] for call, decision in pairs if decision["type"] == "edit"}
-        self.store(edits)
-        refused = [pair for pair in pairs if pair[1]["type"] == "reject"]
-        for call, _ in refused:
-            self.refuse(call)
-        if len(refused) < len(pairs):
-            self.save("tools")
+        if not self.is_per_call():
+            self.store(edits)
+        allowed = [pair for pair in pairs if pair[1]["type"] in ("approve", "edit")]
         for call, decision in pairs:
-            if decision["type"] != "reject":
-                self.allow(call, edits.get(call["id"]))
-        self.save("model")
-        self.turn()
+            if (call, decision) not in allowed:
+                (self.refuse if decision["type"] == "reject" else self.respond)(call, decision)
+        if allowed or self.asked:
+            self.save("tools")
+        for call, _ in allowed:
+            self.allow(call, edits.get(call["id"]))
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Wait for the answers that are missing, or let the model speak."""
+        if self.asked:
+            self.save("tools")
+        else:
+            self.save("model")
+            self.turn()
+
+    def answered(self, step: dict[str, Any]) -> list[Answered]:
+        """Return the calls that a step answers, each with its decision; raise if one of these is no answer."""
+        decisions = step["decisions"]
+        calls = [call for call in self.asked if not self.is_per_call() or call["id"] in [given["call"] for given in decisions]]
+        if len(decisions) != len(calls) or self.is_per_call() != (step.get("by") == "id"):
+            raise BadAnswer
+        pairs = list(zip(calls, decisions, strict=True))
+        if not all(decision["type"] in self.offered(call["tool"]) for call, decision in pairs):
+            raise BadAnswer
+        return pairs
 
     def before_review(self) -> None:
         """Do nothing before a person has answered."""
@@ -103,21 +183,41 @@ class Subject:
         """Keep the replacements by call id."""
         self.stored = edits
 
-    def run_ungated(self, call: dict[str, Any]) -> None:
+    def clear(self) -> None:
+        """Forget the replacements of an earlier turn."""
+        if self.stored:
+            self.stored = {}
+
+    def run_ungated(self, call: Call) -> None:
         """Run a call that needs no answer."""
-        self.dispatch(call["tool"], call["args"])
+        self.run(call["id"], action(call))
         self.tell(call["id"], "sent")
 
-    def allow(self, call: dict[str, Any], edit: Action | None) -> None:
+    def allow(self, call: Call, edit: Action | None) -> None:
         """Run a call as it was approved or edited."""
-        action = {"name": call["tool"], "args": call["args"]} if edit is None else edit
-        self.dispatch(action["name"], action["args"])
+        self.run(call["id"], edit or action(call))
         told = "" if edit is None or self.notice_off() else f"{NOTICE} {json.dumps(edit['args'])} "
         self.tell(call["id"], f"{told}sent")
 
-    def refuse(self, call: dict[str, Any]) -> None:
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
         """Answer a rejected call without running it."""
-        self.tell(call["id"], "rejected; the tool was not executed", "error")
+        self.tell(call["id"], f"rejected; the tool was not executed {decision.get('message', '')}", "error")
+
+    def respond(self, call: Call, decision: dict[str, Any]) -> None:
+        """Answer a call in the tool's place."""
+        self.tell(call["id"], decision["message"])
+
+    def run(self, call: str, wanted: Action) -> None:
+        """Let a call come by the counters around it, into its tool."""
+        self.come_by("entered", call)
+        self.dispatch(wanted["name"], wanted["args"])
+        self.come_by("returned", call)
+
+    def come_by(self, event: str, call: str) -> None:
+        """Let each counter of the kit see a call."""
+        for item in self.case["subject"].get("middleware", []):
+            if item["kind"] == "counter":
+                self.journal.observe("middleware", name="counter", event=event, call=call)
 
     def dispatch(self, tool: str, args: dict[str, Any]) -> None:
         """Run a tool, which records itself; a plant in the case spoils the recording, as in the real probe."""
@@ -125,6 +225,7 @@ class Subject:
         seen = {"invocation": self.journal.invocation(), "tool": tool, "args": {**args, **plants.get(tool, {})}}
         for event in ("entered", "dispatched", "returned"):
             self.journal.observe("dispatch", event=event, **seen)
+        self.ran.append({"tool": tool, "args": args})
 
     def tell(self, call: str, content: str, status: str = "success") -> None:
         """Answer a call in the messages."""
@@ -144,21 +245,40 @@ class Subject:
 
     def shown(self) -> list[Action]:
         """Return what the reviewer is shown."""
-        return [{"name": call["tool"], "args": call["args"]} for call in self.asked]
+        return [{**action(call), "description": self.described(call)} for call in self.asked]
 
-    def output_keys(self) -> list[str]:
-        """Return the keys of what invoke returns."""
-        return ["__interrupt__", "messages"] if self.asked else ["messages"]
+    def questions(self) -> list[dict[str, Any]]:
+        """Return what is asked: one question about all calls, or one about each with the schema of its answer."""
+        offered = [self.offered(call["tool"]) for call in self.asked]
+        if self.is_per_call():
+            pairs = zip(self.asked, self.shown(), strict=True)
+            values = [{"type": "tool_approval", "tool_call_id": call["id"], **shown} for call, shown in pairs]
+            return [{"value": value, "schema": schema(kinds)} for value, kinds in zip(values, offered, strict=True)]
+        names = [call["tool"] for call in self.asked]
+        configs = [{"action_name": name, "allowed_decisions": kinds} for name, kinds in zip(names, offered, strict=True)]
+        return [{"value": {"action_requests": self.shown(), "review_configs": configs}}] if self.asked else []
 
-    def report(self) -> None:
+    def output(self, way: str | None) -> dict[str, Any]:
+        """Return what invoke gives back: in the second version an object, with what is asked beside its keys."""
+        if way == "v2":
+            return {"keys": ["messages"], "form": "GraphOutput"}
+        return {"keys": ["__interrupt__", "messages"] if self.asked else ["messages"]}
+
+    def streamed(self) -> dict[str, Any]:
+        """Return what a stream shows: the calls that ran, and the pause."""
+        calls = [{"place": "tools", "call": None, **ran} for ran in self.ran]
+        return {"calls": calls, "told": [], "pauses": ["__interrupt__"] if self.asked else []}
+
+    def report(self, step: dict[str, Any]) -> None:
         """Record what the step returned and the checkpoints that it put."""
         self.journal.write("outcome", status="paused" if self.asked else "ended")
-        if self.asked:
-            actions = self.shown()
-            configs = [{"action_name": action["name"], "allowed_decisions": ["approve", "edit", "reject"]} for action in actions]
-            value = {"action_requests": actions, "review_configs": configs}
-            self.journal.observe("review", question=f"q-{time.monotonic_ns()}", value=value)
-        self.journal.observe("output", keys=self.output_keys())
+        for question in self.questions():
+            self.journal.observe("review", question=f"q-{time.monotonic_ns()}", **question)
+        way = step.get("through")
+        if way in (None, "v2"):
+            self.journal.observe("output", **self.output(way))
+        else:
+            self.journal.observe("stream", through=way, **self.streamed())
         self.journal.observe("messages", messages=self.messages)
         for record in self.checkpoints:
             self.journal.observe("checkpoint", **record)
@@ -176,17 +296,17 @@ class RunsUndecided(Subject):
 class RunsRefused(Subject):
     """Runs a call that was rejected."""
 
-    def refuse(self, call: dict[str, Any]) -> None:
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
         self.dispatch(call["tool"], call["args"])
-        super().refuse(call)
+        super().refuse(call, decision)
 
 
 class RunsTwice(Subject):
     """Runs an approved call twice."""
 
-    def allow(self, call: dict[str, Any], edit: Action | None) -> None:
-        action = {"name": call["tool"], "args": call["args"]} if edit is None else edit
-        self.dispatch(action["name"], action["args"])
+    def allow(self, call: Call, edit: Action | None) -> None:
+        wanted = edit or action(call)
+        self.dispatch(wanted["name"], wanted["args"])
         super().allow(call, edit)
 
 
@@ -200,9 +320,9 @@ class SwapsArguments(Subject):
 class RunsOriginal(Subject):
     """Runs what the model proposed although a person replaced it."""
 
-    def allow(self, call: dict[str, Any], edit: Action | None) -> None:
+    def allow(self, call: Call, edit: Action | None) -> None:
         told = "" if edit is None or self.notice_off() else f"{NOTICE} {json.dumps(edit['args'])} "
-        self.dispatch(call["tool"], call["args"])
+        self.run(call["id"], action(call))
         self.tell(call["id"], f"{told}sent")
 
 
@@ -231,8 +351,8 @@ class AnswersTwice(Subject):
 class RejectsAsSuccess(Subject):
     """Answers a rejected call as a success."""
 
-    def refuse(self, call: dict[str, Any]) -> None:
-        self.tell(call["id"], "rejected")
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
+        self.tell(call["id"], f"rejected {decision.get('message', '')}")
 
 
 class RewritesMessages(Subject):
@@ -248,8 +368,8 @@ class RewritesMessages(Subject):
 class DropsProposal(Subject):
     """Deletes a rejected proposal from the messages."""
 
-    def refuse(self, call: dict[str, Any]) -> None:
-        super().refuse(call)
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
+        super().refuse(call, decision)
         for message in self.messages:
             message.pop("calls", None)
 
@@ -295,35 +415,145 @@ class ForgetsEdit(Subject):
 class PassesTools(Subject):
     """Goes through a tools step after a rejection."""
 
-    def refuse(self, call: dict[str, Any]) -> None:
-        super().refuse(call)
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
+        super().refuse(call, decision)
         self.save("tools")
 
 
 class LeaksKey(Subject):
     """Returns the private key."""
 
-    def output_keys(self) -> list[str]:
-        return [*super().output_keys(), KEY]
+    def output(self, way: str | None) -> dict[str, Any]:
+        return {**super().output(way), "keys": [KEY, *super().output(way)["keys"]]}
 
 
 class ShowsOther(Subject):
     """Shows the reviewer other arguments than the model proposed."""
 
     def shown(self) -> list[Action]:
-        return [{**action, "args": dict.fromkeys(action["args"], "harmless")} for action in super().shown()]
+        return [{**shown, "args": dict.fromkeys(shown["args"], "harmless")} for shown in super().shown()]
 
 
 class ShowsNothingKnown(Subject):
     """Asks in a form that nobody knows."""
 
-    def report(self) -> None:
-        observe = self.journal.observe
-        self.journal.observe = lambda vantage, **fields: observe(
-            vantage, **({**fields, "value": "?"} if "value" in fields else fields)
-        )
-        super().report()
-        self.journal.observe = observe
+    def questions(self) -> list[dict[str, Any]]:
+        return [{**question, "value": "?"} for question in super().questions()]
+
+
+class ShowsNoDescription(Subject):
+    """Shows the reviewer no description."""
+
+    def described(self, call: Call) -> str:
+        return ""
+
+
+class OffersAll(Subject):
+    """Offers the reviewer every decision, whatever the policy allows."""
+
+    def offered(self, tool: str) -> list[str]:
+        return list(DECISIONS)
+
+
+class GatesNothing(Subject):
+    """Builds with a policy that allows no decision, and drops it without a word."""
+
+    def policy(self) -> dict[str, Any]:
+        return {tool: policy for tool, policy in super().policy().items() if policy is True or "allowed_decisions" in policy}
+
+
+class HidesReason(Subject):
+    """Does not tell the model why a call was rejected."""
+
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
+        super().refuse(call, {})
+
+
+class TellsFailure(Subject):
+    """Tells the model that a call failed which ran to its end."""
+
+    def allow(self, call: Call, edit: Action | None) -> None:
+        self.run(call["id"], edit or action(call))
+        self.tell(call["id"], "failed", "error")
+
+
+class TellsRun(Subject):
+    """Tells the model of a rejected call that another one was executed instead."""
+
+    def refuse(self, call: Call, decision: dict[str, Any]) -> None:
+        super().refuse(call, {"message": f"{decision.get('message', '')} Executed instead: {call['tool']}"})
+
+
+class RespondsAsError(Subject):
+    """Tells the model what a person answered in the tool's place as an error."""
+
+    def respond(self, call: Call, decision: dict[str, Any]) -> None:
+        self.tell(call["id"], decision["message"], "error")
+
+
+class RunsResponded(Subject):
+    """Runs a call that a person answered in the tool's place."""
+
+    def respond(self, call: Call, decision: dict[str, Any]) -> None:
+        self.dispatch(call["tool"], call["args"])
+        super().respond(call, decision)
+
+
+class KeepsEdits(Subject):
+    """Keeps the replacements of an earlier turn."""
+
+    def clear(self) -> None:
+        pass
+
+
+class TakesBadAnswer(Subject):
+    """Takes whatever comes first of an answer with too many decisions."""
+
+    def answered(self, step: dict[str, Any]) -> list[Answered]:
+        return list(zip(self.asked, step["decisions"], strict=False))
+
+
+class SpoilsThread(Subject):
+    """Takes no answer any more after one that was none."""
+
+    spoilt = False
+
+    def answered(self, step: dict[str, Any]) -> list[Answered]:
+        before, self.spoilt = self.spoilt, True
+        if before:
+            raise BadAnswer
+        return super().answered(step)
+
+
+class EntersTwice(Subject):
+    """Lets a call come by the counters before a person is asked, and again once one has answered."""
+
+    def before_review(self) -> None:
+        for call in self.asked:
+            self.come_by("entered", call["id"])
+
+
+class HidesPause(Subject):
+    """Streams no sign of a pause."""
+
+    def streamed(self) -> dict[str, Any]:
+        return {**super().streamed(), "pauses": []}
+
+
+class StreamsProposal(Subject):
+    """Streams what the model proposed, and not what ran."""
+
+    def streamed(self) -> dict[str, Any]:
+        proposed = [call for message in self.messages for call in message.get("calls", [])]
+        calls = [{"place": "model", "call": call["id"], "tool": call["tool"], "args": call["args"]} for call in proposed]
+        return {**super().streamed(), "calls": calls}
+
+
+class AnswersInFirstVersion(Subject):
+    """Gives back a dictionary, whichever version it is asked for."""
+
+    def output(self, way: str | None) -> dict[str, Any]:
+        return super().output(None)
 
 
 class OpensSocket(Subject):
@@ -340,21 +570,21 @@ class OpensSocket(Subject):
 class Crashes(Subject):
     """Kills its own process while it resumes."""
 
-    def answer(self, decisions: list[dict[str, Any]]) -> None:
+    def answer(self, step: dict[str, Any]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Raises(Subject):
     """Fails in the probe's own code while it resumes."""
 
-    def answer(self, decisions: list[dict[str, Any]]) -> None:
+    def answer(self, step: dict[str, Any]) -> None:
         raise RuntimeError("a fault of the probe")
 
 
 class Hangs(Subject):
     """Never comes back from a resume."""
 
-    def answer(self, decisions: list[dict[str, Any]]) -> None:
+    def answer(self, step: dict[str, Any]) -> None:
         time.sleep(3600)
 
 
@@ -371,9 +601,9 @@ class Forks(Subject):
 class SpoilsJournal(Subject):
     """Writes a line into the journal that is none."""
 
-    def answer(self, decisions: list[dict[str, Any]]) -> None:
+    def answer(self, step: dict[str, Any]) -> None:
         self.journal.write("verdict", verdict="PASS")
-        super().answer(decisions)
+        super().answer(step)
 
 
 def garbage(answer: dict[str, Any]) -> bytes:
@@ -425,6 +655,21 @@ SUBJECTS: dict[str, type[Subject]] = {
     "leaks-key": LeaksKey,
     "shows-other": ShowsOther,
     "shows-nothing-known": ShowsNothingKnown,
+    "shows-no-description": ShowsNoDescription,
+    "offers-all": OffersAll,
+    "gates-nothing": GatesNothing,
+    "hides-reason": HidesReason,
+    "tells-failure": TellsFailure,
+    "tells-run": TellsRun,
+    "responds-as-error": RespondsAsError,
+    "runs-responded": RunsResponded,
+    "keeps-edits": KeepsEdits,
+    "takes-bad-answer": TakesBadAnswer,
+    "spoils-thread": SpoilsThread,
+    "enters-twice": EntersTwice,
+    "hides-pause": HidesPause,
+    "streams-proposal": StreamsProposal,
+    "answers-in-first-version": AnswersInFirstVersion,
     "opens-socket": OpensSocket,
     "crashes": Crashes,
     "raises": Raises,
@@ -459,8 +704,9 @@ class Server:
         journal = self.journal.Journal(Path(request["journal"]))
         self.network.watch(journal)
         self.subject = self.kind(request["case"], journal)
-        journal.write("outcome", status="built")
-        return {"status": "done"}
+        status = self.subject.build()
+        journal.write("outcome", status=status)
+        return {"status": "done" if status == "built" else status}
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
         """Take a step."""

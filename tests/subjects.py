@@ -14,13 +14,16 @@ from capture.recorder import Recorder
 
 MINIATURES = Path(__file__).parent / "miniatures.py"
 
+CASES = Path(__file__).parent / "cases"
+
 UNGATED = "smoke/ungated"
 
 
 @cache
 def suite() -> Mapping[str, Case]:
-    """Return the suite and the ungated case of the smoke test, by id."""
-    return {known.id: known for known in (*case.all_cases(), *case.smoke())}
+    """Return the suite, the ungated case of the smoke test, and the cases that only the tests have, by id."""
+    own = [known for path in sorted(CASES.glob("*.toml")) for known in case.load(path, f"tests/{path.stem}")]
+    return {known.id: known for known in (*case.all_cases(), *case.smoke(), *own)}
 
 
 @cache

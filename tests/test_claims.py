@@ -3,11 +3,23 @@
 import pytest
 
 from capture.claims import current
-from capture.verdict import FAIL, PASS, judge, judge_claim
+from capture.verdict import FAIL, PASS, UNKNOWN, judge, judge_claim
 from tests.miniatures import SUBJECTS
 from tests.subjects import UNGATED, recorded, suite
 
 APPROVE, EDIT, OFF, REJECT = (f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject"))
+BAD, EACH, MISSPELT, MIXED, RESPOND, SECOND, STREAMED, TURNS = (
+    f"tests/{name}" for name in ("bad-answer", "each-call", "misspelt", "mixed", "respond", "second-version", "streamed", "turns")
+)
+
+CORRECT = {
+    **dict.fromkeys((APPROVE, EDIT, OFF, REJECT, UNGATED, BAD, EACH, MISSPELT, MIXED, SECOND, STREAMED, TURNS), (PASS, None)),
+    # What is told as a success keeps one of two promises and breaks the other, so even a subject without a fault cannot pass.
+    RESPOND: (UNKNOWN, "ambiguous"),
+}
+
+PASSES_ALONE = {"promise/respond-refuses": ("responds-as-error", RESPOND)}
+"""Claims that only a subject with a fault passes, which is then another one."""
 
 FAULTS = {
     ("runs-undecided", APPROVE): {"core/no-undecided-dispatch"},
@@ -37,6 +49,35 @@ FAULTS = {
     ("leaks-key", APPROVE): {"output/private-key-absent"},
     ("shows-other", APPROVE): {"review/proposal-shown", "core/no-altered-dispatch"},
     ("opens-socket", APPROVE): {"network/none-tried"},
+    ("runs-undecided", BAD): {"core/no-undecided-dispatch"},
+    ("runs-undecided", MIXED): {"core/no-undecided-dispatch", "review/shown-first", "messages/told-truly"},
+    ("runs-refused", MIXED): {"core/no-refused-dispatch", "messages/told-truly"},
+    ("runs-responded", RESPOND): {"core/no-refused-dispatch", "promise/respond-refuses"},
+    ("runs-twice", EACH): {"core/no-repeated-dispatch"},
+    ("swaps-arguments", STREAMED): {"core/no-altered-dispatch"},
+    ("loses-call", MIXED): {"core/authorised-dispatch", "messages/told-truly"},
+    ("loses-call", TURNS): {"core/authorised-dispatch", "core/ungated-dispatch", "messages/told-truly"},
+    ("loses-answer", MIXED): {"messages/one-answer", "messages/reason-told"},
+    ("answers-twice", RESPOND): {"messages/one-answer", "messages/respond-is-result"},
+    ("rejects-as-success", EACH): {"messages/rejection-is-error", "messages/told-truly"},
+    ("forgets-edit", TURNS): {"checkpoint/edits-stored"},
+    ("keeps-edits", TURNS): {"checkpoint/edits-cleared"},
+    ("shows-other", EACH): {"review/proposal-shown", "review/shown-first", "core/no-altered-dispatch"},
+    ("shows-no-description", MIXED): {"review/description-shown"},
+    ("offers-all", MIXED): {"review/decisions-offered"},
+    ("offers-all", EACH): {"review/decisions-offered"},
+    ("gates-nothing", MISSPELT): {"policy/misspelt-refused"},
+    ("hides-reason", MIXED): {"messages/reason-told"},
+    ("hides-reason", EACH): {"messages/reason-told"},
+    ("tells-failure", MIXED): {"messages/told-truly"},
+    ("tells-run", MIXED): {"messages/told-truly"},
+    ("responds-as-error", RESPOND): {"messages/respond-is-result"},
+    ("takes-bad-answer", BAD): {"answer/bad-refused"},
+    ("spoils-thread", BAD): {"answer/recoverable"},
+    ("enters-twice", EACH): {"middleware/entered-once"},
+    ("hides-pause", STREAMED): {"stream/pause-shown"},
+    ("streams-proposal", STREAMED): {"stream/dispatch-shown"},
+    ("answers-in-first-version", SECOND): {"output/second-version"},
 }
 
 
@@ -48,11 +89,12 @@ def test_a_fault_shows_in_the_claims_about_it(fault: str, case: str) -> None:
     assert verdict.verdict == FAIL
 
 
-@pytest.mark.parametrize("case", [APPROVE, EDIT, OFF, REJECT, UNGATED])
-def test_a_correct_subject_passes(case: str) -> None:
-    """The miniature without a fault passes every case, and no claim of it FAILs."""
+@pytest.mark.parametrize("case", CORRECT)
+def test_a_correct_subject_has_no_fault(case: str) -> None:
+    """No claim FAILs on the miniature without a fault, and but for what cannot be known it passes every case."""
     verdict = judge(recorded("correct", case), suite()[case].claims)
-    assert (verdict.verdict, [judged for judged in verdict.claims if judged.verdict == FAIL]) == (PASS, [])
+    assert [judged for judged in verdict.claims if judged.verdict == FAIL] == []
+    assert (verdict.verdict, verdict.reason) == CORRECT[case]
 
 
 @pytest.mark.parametrize("claim", sorted(current()))
@@ -62,7 +104,8 @@ def test_every_claim_can_fail_and_can_pass(claim: str) -> None:
     found = [judge_claim(recorded(*key), current()[claim]) for key in failing]
     assert found
     assert all(judged.verdict == FAIL and judged.faults and judged.examined for judged in found)
-    passing = [judge_claim(recorded("correct", case), current()[claim]) for case in (APPROVE, EDIT, OFF, REJECT, UNGATED)]
+    subjects = [PASSES_ALONE[claim]] if claim in PASSES_ALONE else [("correct", case) for case in CORRECT]
+    passing = [judge_claim(recorded(*key), current()[claim]) for key in subjects]
     assert any(judged.verdict == PASS and judged.examined for judged in passing)
 
 
