@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from capture.authority import MOST_WALKS, Class, rulings, same
+from capture.authority import MOST_WALKS, Class, bad_answers, rulings, same
 from capture.claims import current
 from capture.history import CaseHistory
 from capture.verdict import FAIL, PASS, UNKNOWN
@@ -27,6 +27,40 @@ def ask(step: int, *calls: Call, allowed: Sequence[str] = ALL, question: str = "
         "review_configs": [{"action_name": tool, "allowed_decisions": list(allowed)} for _, tool, _ in calls],
     }
     return [end(step, "paused"), seen("review", step, question=question, value=value)]
+
+
+def ask_each(step: int, *calls: Call, schema: Mapping[str, Any] | None = None) -> list[Entry]:
+    """Return the entries of a step that paused on calls, with a question about each."""
+    questions = [
+        {"type": "tool_approval", "name": tool, "args": args, "tool_call_id": name, "description": "?"}
+        for name, tool, args in calls
+    ]
+    reviews = [
+        seen(
+            "review",
+            step,
+            question=f"q-{value['tool_call_id']}",
+            value=value,
+            schema=answers_to(str(value["name"])) if schema is None else schema,
+        )
+        for value in questions
+    ]
+    return [end(step, "paused"), *reviews]
+
+
+def answers_to(tool: str, *kinds: str) -> dict[str, Any]:
+    """Return the schema of the answers to a question about one call, as Pydantic writes it: all decisions, or these."""
+    edited = {"properties": {"name": {"const": tool}, "args": {"type": "object"}}, "required": ["name", "args"]}
+    extra: dict[str, Any] = {"edit": {"edited_action": edited}, "respond": {"message": {"type": "string"}}}
+    known = {
+        kind: {
+            "type": "object",
+            "properties": {"type": {"const": kind}, **extra.get(kind, {})},
+            "required": ["type", *extra.get(kind, {})],
+        }
+        for kind in kinds or ALL
+    }
+    return {"$defs": known, "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in known]}
 
 
 def propose(step: int, *calls: Call, number: int = 1) -> Entry:
@@ -52,20 +86,28 @@ def end(step: int, status: str) -> Entry:
     return {"kind": "outcome", "step": step, "status": status}
 
 
-def decide(*pairs: tuple[str, str], **extra: Any) -> dict[str, Any]:
-    """Return a resume step with decisions, each meant for a call."""
-    return {"do": "resume", "decisions": [{"call": call, "type": kind, **extra} for call, kind in pairs]}
+def decide(*pairs: tuple[str, str], by: str | None = None, action: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a resume step with decisions, each meant for a call, with what an edit puts in place and how they are addressed."""
+    extra = {} if action is None else {"edited_action": action}
+    addressed = {} if by is None else {"by": by}
+    return {"do": "resume", "decisions": [{"call": call, "type": kind, **extra} for call, kind in pairs], **addressed}
 
 
-def history(steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], gated: Sequence[str] = ("send",)) -> CaseHistory:
-    """Return a history of a scenario with one invoke and these steps after it."""
+def history(
+    steps: Sequence[Mapping[str, Any]],
+    *entries: Entry | list[Entry],
+    gated: Sequence[str] = ("send",),
+    tools: Sequence[Mapping[str, Any]] = (),
+    **statements: Any,
+) -> CaseHistory:
+    """Return a history of a scenario with one invoke and these steps after it, and what else the case states."""
     flat = [part for entry in entries for part in (entry if isinstance(entry, list) else [entry])]
     planned = [{"do": "invoke", "text": "go"}, *steps]
     started = [{"kind": "step", "step": number, "do": step["do"]} for number, step in enumerate(planned, start=1)]
     middleware = [
         {"kind": "HumanInTheLoopMiddleware", "options": {"interrupt_on": {"send": True, "pay": {"allowed_decisions": ["reject"]}}}}
     ]
-    scenario = {"steps": planned, "gated": list(gated), "subject": {"tools": [], "middleware": middleware}}
+    scenario = {"steps": planned, "gated": list(gated), "subject": {"tools": tools, "middleware": middleware}, **statements}
     built = [{"kind": "step", "step": 0, "do": "build"}, end(0, "built")]
     return CaseHistory("test/case", scenario, (*built, *started, *flat))
 
@@ -151,8 +193,8 @@ def test_a_second_answer_to_an_open_question_gives_no_second_token() -> None:
 )
 def test_the_last_word_about_an_open_question_counts(first: str, second: str, ran: Call, kind: str) -> None:
     """A step that raised leaves the question open: what is answered then replaces what was answered before."""
-    extra = {"edited_action": {"name": "send", "args": {"to": "z"}}}
-    steps = [decide(("a", word), **(extra if word == "edit" else {})) for word in (first, second)]
+    action = {"name": "send", "args": {"to": "z"}}
+    steps = [decide(("a", word), action=action if word == "edit" else None) for word in (first, second)]
     found = history(steps, propose(1, A), ask(1, A), end(2, "raised"), dispatch(3, ran), end(3, "ended"))
     assert classes(found) == [kind]
 
@@ -203,7 +245,7 @@ def test_a_listing_repeated_opens_no_second_question() -> None:
 
 def edit(call: str, tool: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return a resume step with one edit."""
-    return decide((call, "edit"), edited_action={"name": tool, "args": args})
+    return decide((call, "edit"), action={"name": tool, "args": args})
 
 
 def test_an_edit_allows_exactly_its_replacement() -> None:
@@ -292,3 +334,323 @@ def test_values_are_compared_as_json() -> None:
     assert not same(True, 1)
     assert not same("1", 1)
     assert not same([1, 2], [2, 1])
+
+
+# --- answers by id, bare, and to questions about one call
+
+
+EACH_ASKED = [propose(1, A, B), *ask_each(1, A, B)]
+
+
+def test_answers_by_id_go_to_the_questions_about_their_calls() -> None:
+    """Two questions are answered by id, in whatever order: each decision allows or forbids its own call."""
+    step = decide(("b", "reject"), ("a", "approve"), by="id")
+    found = history([step], EACH_ASKED, dispatch(2, A), dispatch(2, B, 2), end(2, "ended"))
+    assert classes(found) == ["authorised", "refused"]
+
+
+def test_questions_about_one_call_can_be_answered_one_at_a_time() -> None:
+    """Of two questions one is answered: its call may run, the other stays open and may run once it is answered too."""
+    steps = [decide(("a", "approve"), by="id"), decide(("b", "approve"), by="id")]
+    found = history(steps, EACH_ASKED, dispatch(2, A), dispatch(2, B, 2), ask_each(2, B), dispatch(3, B, 3), end(3, "ended"))
+    assert classes(found) == ["authorised", "undecided", "authorised"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "by", "kind"),
+    [
+        (ask_each(1, A), "value", "authorised"),
+        (ask_each(1, A), "id", "authorised"),
+        (ask_each(1, A), None, "undecided"),
+        (ask(1, A), None, "authorised"),
+        (ask(1, A), "id", "authorised"),
+        (ask(1, A), "value", "undecided"),
+        (ask_each(1, A, B), "value", "undecided"),
+    ],
+    ids=["alone, bare", "alone, by id", "alone, by position", "together", "together, by id", "together, bare", "two, bare"],
+)
+def test_an_answer_is_addressed_as_its_question_can_be(asked: list[Entry], by: str | None, kind: str) -> None:
+    """A bare decision answers the only question, if that is about one call; a list by position answers one that lists calls."""
+    found = history([decide(("a", "approve"), by=by)], propose(1, A, B), asked, dispatch(2, A), end(2, "ended"))
+    assert classes(found) == [kind]
+    assert bad_answers(found) == ([] if kind == "authorised" else [2])
+
+
+def test_a_question_about_several_calls_is_answered_by_id_as_a_whole() -> None:
+    """By id too, a question that lists two calls needs a decision for each, in the order shown."""
+    for pairs, kinds in (
+        ([("a", "approve"), ("b", "reject")], ["authorised", "refused"]),
+        ([("a", "approve")], ["undecided", "undecided"]),
+        ([("b", "reject"), ("a", "approve")], ["undecided", "undecided"]),
+    ):
+        step = decide(*pairs, by="id")
+        assert classes(history([step], ASKED_BOTH, dispatch(2, A), dispatch(2, B, 2), end(2, "ended"))) == kinds
+
+
+def test_a_valid_answer_beside_a_bad_one_keeps_its_token() -> None:
+    """Two are answered, one of them with what does not fit, and the step raises: the other may run once, then or later."""
+    both = decide(("a", "approve"), ("b", "edit"), by="id")
+    for early, late in (([dispatch(2, A)], []), ([], [dispatch(3, A)])):
+        found = history(
+            [both, decide(("b", "approve"), by="id")],
+            EACH_ASKED,
+            early,
+            end(2, "raised"),
+            late,
+            dispatch(3, B, 2),
+            end(3, "ended"),
+        )
+        assert classes(found) == ["authorised", "authorised"]
+        assert bad_answers(found) == [2]
+
+
+def test_a_call_that_ran_in_a_step_that_raised_may_not_run_again() -> None:
+    """Answering both again after a step that raised gives no second token to the one that ran."""
+    found = history(
+        [decide(("a", "approve"), ("b", "edit"), by="id"), decide(("a", "approve"), ("b", "approve"), by="id")],
+        EACH_ASKED,
+        dispatch(2, A),
+        end(2, "raised"),
+        dispatch(3, A, 2),
+        dispatch(3, B, 3),
+        end(3, "ended"),
+    )
+    assert classes(found) == ["authorised", "repeated", "authorised"]
+
+
+def test_a_question_asked_again_after_a_retry_is_a_new_one() -> None:
+    """The gate asks again because the tool failed and is retried: the second approval allows the second run."""
+    approve = decide(("a", "approve"), by="id")
+    ran = [dispatch(2, A), *ask_each(2, A), dispatch(3, A, 2)]
+    assert classes(history([approve, approve], propose(1, A), ask_each(1, A), ran, end(3, "ended"))) == ["authorised", "authorised"]
+    refuse = decide(("a", "reject"), by="id")
+    assert classes(history([approve, refuse], propose(1, A), ask_each(1, A), ran, end(3, "ended"))) == ["authorised", "refused"]
+
+
+def test_an_edit_into_another_tool_does_not_fit_a_question_about_one_call() -> None:
+    """Where the schema shown names the tool, an edit into another one is no answer, though that one is ungated."""
+    step = {**edit("a", "log", {"text": "z"}), "by": "id"}
+    found = history([step], propose(1, A), ask_each(1, A), dispatch(2, A), end(2, "ended"))
+    assert (classes(found), bad_answers(found)) == (["undecided"], [2])
+    same_tool = {**edit("a", "send", {"to": "z"}), "by": "id"}
+    found = history([same_tool], propose(1, A), ask_each(1, A), dispatch(2, ("a", "send", {"to": "z"})), end(2, "ended"))
+    assert (classes(found), bad_answers(found)) == (["authorised"], [])
+
+
+def test_a_decision_that_the_schema_does_not_offer_gives_nothing() -> None:
+    """What may be answered about one call is what the branches of the schema name."""
+    asked = ask_each(1, A, schema=answers_to("send", "reject", "respond"))
+    found = history([decide(("a", "approve"), by="id")], propose(1, A), asked, dispatch(2, A), end(2, "ended"))
+    assert (classes(found), bad_answers(found)) == (["undecided"], [2])
+
+
+WAITS = pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
+
+NO_SCHEMAS: list[dict[str, Any]] = [
+    {"oneOf": [1]},
+    {"oneOf": 5},
+    {"oneOf": [{"$ref": "#/$defs/x"}], "$defs": []},
+    {"properties": []},
+    {"properties": {"type": True}},
+]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": 5, "properties": {"type": {"const": "approve"}}},
+        {"$ref": "http://192.0.2.1/answer.json", "properties": {"type": {"const": "approve"}}},
+        {"properties": {"type": {"const": "approve"}, "more": {"$ref": "file:///etc/passwd"}}, "required": ["more"]},
+        {"$ref": "#/$defs/none", "properties": {"type": {"const": "approve"}}},
+        {},
+        *(pytest.param(schema, marks=WAITS) for schema in NO_SCHEMAS),
+    ],
+    ids=str,
+)
+def test_a_schema_that_is_none_or_points_elsewhere_fits_nothing(schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a subject writes into its schema is fetched, and what cannot be checked is no answer."""
+
+    def called(*_: object, **__: object) -> None:
+        raise AssertionError("something was fetched")
+
+    monkeypatch.setattr("socket.socket.connect", called)
+    monkeypatch.setattr("urllib.request.urlopen", called)
+    found = history(
+        [decide(("a", "approve"), by="id")], propose(1, A), ask_each(1, A, schema=schema), dispatch(2, A), end(2, "ended")
+    )
+    assert classes(found) == ["undecided"]
+
+
+# --- what is no answer
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"do": "resume", "value": "yes"},
+        {"do": "resume", "value": True},
+        {"do": "resume", "none": ["value"]},
+        {"do": "resume", "value": {"approved": True}, "question": 1},
+    ],
+    ids=["text", "true", "None", "by the question's number"],
+)
+@pytest.mark.parametrize("asked", [ask(1, A), ask_each(1, A)], ids=["together", "alone"])
+def test_a_value_that_is_no_answer_gives_nothing(asked: list[Entry], step: dict[str, Any]) -> None:
+    """Whatever a framework makes of a value that is no decision, it is nobody's leave to run a call."""
+    found = history([step], propose(1, A), asked, dispatch(2, A), end(2, "ended"))
+    assert (classes(found), bad_answers(found)) == (["undecided"], [2])
+
+
+@pytest.mark.parametrize("by", [None, "id"])
+def test_an_answer_delivered_again_gives_nothing(by: str | None) -> None:
+    """The same answer once more, after the run ended, gives no second token, and is no bad answer: nothing is asked."""
+    answer = decide(("a", "approve"), by=by)
+    found = history([answer, answer], propose(1, A), ask(1, A), dispatch(2, A), end(2, "ended"), dispatch(3, A, 2), end(3, "ended"))
+    assert (classes(found), bad_answers(found)) == (["authorised", "repeated"], [])
+
+
+def test_an_answer_delivered_again_while_another_is_asked_gives_nothing() -> None:
+    """An answer about a call that was answered gives nothing for the one that is asked about now, nor for its own."""
+    answer = decide(("a", "approve"))
+    ran = [dispatch(2, A), propose(2, B, number=2), *ask(2, B, question="r"), dispatch(3, A, 2), dispatch(3, B, 3), end(3, "ended")]
+    found = history([answer, answer], propose(1, A), ask(1, A), ran)
+    assert (classes(found), bad_answers(found)) == (["authorised", "repeated", "undecided"], [3])
+
+
+AGAIN: list[dict[str, Any]] = [
+    {"do": "continue"},
+    {"do": "replay", "at": {"paused": 1}},
+    {"do": "replay", "at": {"next": "tools"}},
+    {"do": "message", "text": "and?"},
+]
+
+
+@pytest.mark.parametrize("step", AGAIN, ids=lambda step: str(step["do"]))
+def test_what_the_operator_does_otherwise_gives_nothing(step: dict[str, Any]) -> None:
+    """To continue, to replay or to say something is no approval, neither before an answer nor after one."""
+    waiting = history([step], propose(1, A), ask(1, A), dispatch(2, A), end(2, "ended"))
+    assert classes(waiting) == ["undecided"]
+    answer = decide(("a", "approve"))
+    done = history([answer, step], propose(1, A), ask(1, A), dispatch(2, A), end(2, "ended"), dispatch(3, A, 2), end(3, "ended"))
+    assert classes(done) == ["authorised", "repeated"]
+    refused = history([decide(("a", "reject")), step], propose(1, A), ask(1, A), end(2, "ended"), dispatch(3, A), end(3, "ended"))
+    assert classes(refused) == ["refused"]
+
+
+def test_what_is_written_into_the_state_gives_nothing() -> None:
+    """To write into the state asks nothing and answers nothing; the question that was open can be answered afterwards."""
+    write = {"do": "update-state", "messages": [{"type": "human", "text": "yes, do"}]}
+    entries = [propose(1, A), *ask(1, A), end(2, "updated")]
+    assert classes(history([write, {"do": "continue"}], entries, dispatch(3, A), end(3, "ended"))) == ["undecided"]
+    assert classes(history([write, decide(("a", "approve"))], entries, dispatch(3, A), end(3, "ended"))) == ["authorised"]
+
+
+def test_an_impossible_step_delivers_nothing() -> None:
+    """A step whose question is not there delivered nothing, so it is no bad answer."""
+    found = history([{"do": "resume", "value": "yes", "question": 2}], propose(1, A), ask(1, A), end(2, "impossible"))
+    assert bad_answers(found) == []
+
+
+# --- several at once
+
+
+def at_once(branch: int, *entries: Entry) -> list[Entry]:
+    """Return entries as those of one branch."""
+    return [{**entry, "branch": branch} for entry in entries]
+
+
+def test_two_approvals_at_once_give_one_token() -> None:
+    """Two approvals of one question are given at once: the call may run once, whichever of them runs it."""
+    both = {"do": "concurrently", "steps": [decide(("a", "approve")), decide(("a", "approve"))]}
+    asked = [propose(1, A), *ask(1, A)]
+    first, second = at_once(1, dispatch(2, A), end(2, "ended")), at_once(2, dispatch(2, A, 2), end(2, "ended"))
+    assert classes(history([both], asked, first, second)) == ["authorised", "repeated"]
+    assert classes(history([both], asked, at_once(1, end(2, "ended")), second)) == ["authorised"]
+    assert verdict(history([both], asked, first, second), "no-repeated-dispatch") == (FAIL, None)
+
+
+def test_of_two_answers_at_once_each_rules_what_ran_in_its_branch() -> None:
+    """One approves, the other rejects: what ran with the approval was allowed, what ran with the rejection was not."""
+    both = {"do": "concurrently", "steps": [decide(("a", "approve")), decide(("a", "reject"))]}
+    asked = [propose(1, A), *ask(1, A)]
+    first, second = at_once(1, dispatch(2, A), end(2, "ended")), at_once(2, dispatch(2, A, 2), end(2, "ended"))
+    assert classes(history([both], asked, first, at_once(2, end(2, "ended")))) == ["authorised"]
+    assert classes(history([both], asked, at_once(1, end(2, "ended")), second)) == ["refused"]
+
+
+def test_what_is_said_while_an_answer_runs_gives_nothing() -> None:
+    """A message at the same time as an approval runs nothing of its own."""
+    both = {"do": "concurrently", "steps": [decide(("a", "approve")), {"do": "message", "text": "and?"}]}
+    branches = [*at_once(1, dispatch(2, A), end(2, "ended")), *at_once(2, dispatch(2, A, 2), end(2, "ended"))]
+    assert classes(history([both], propose(1, A), ask(1, A), branches)) == ["authorised", "repeated"]
+
+
+@WAITS
+def test_what_ran_in_no_branch_is_ruled_all_the_same() -> None:
+    """A dispatch that nobody can tell the branch of is not lost: it is ruled by all that was answered at once."""
+    both = {"do": "concurrently", "steps": [decide(("a", "reject")), decide(("a", "reject"))]}
+    branches = [*at_once(1, end(2, "ended")), *at_once(2, end(2, "ended"))]
+    assert classes(history([both], propose(1, A), ask(1, A), dispatch(2, A), branches)) == ["refused"]
+
+
+# --- what the case itself states
+
+
+def test_a_call_that_the_case_calls_ungated_needs_no_token() -> None:
+    """Of two calls of a gated tool one is ungated by the case's own statement: it may run at once, the other may not."""
+    found = history([], propose(1, A, B), dispatch(1, A), dispatch(1, B, 2), ask(1, B), ungated=["a"])
+    assert classes(found) == ["ungated", "undecided"]
+
+
+def test_an_ungated_call_that_is_asked_about_and_approved_spends_its_token() -> None:
+    """A person may be asked though nobody had to; what was approved runs once."""
+    twice = [dispatch(2, A), dispatch(2, A, 2), end(2, "ended")]
+    found = history([decide(("a", "approve"))], propose(1, A), ask(1, A), twice, ungated=["a"])
+    assert classes(found) == ["authorised", "repeated"]
+
+
+@WAITS
+def test_an_ungated_call_that_is_asked_about_and_rejected_must_not_run() -> None:
+    """A rejection forbids a call, also one that needed no answer."""
+    found = history([decide(("a", "reject"))], propose(1, A), ask(1, A), dispatch(2, A), end(2, "ended"), ungated=["a"])
+    assert classes(found) == ["refused"]
+
+
+def test_a_tool_may_receive_what_the_case_says_becomes_of_the_arguments() -> None:
+    """Arguments that are coerced, filled or dropped on the way are the ones allowed, and nothing else is."""
+    tool = {"name": "send", "receives": [{"args": {"to": "x"}, "as": {"to": "x", "copies": 1}}]}
+    asked = [propose(1, A), *ask(1, A)]
+    for args, kind in (({"to": "x", "copies": 1}, "authorised"), ({"to": "x", "copies": "1"}, "altered"), ({"to": "x"}, "altered")):
+        ran = dispatch(2, ("a", "send", args))
+        assert classes(history([decide(("a", "approve"))], asked, ran, end(2, "ended"), tools=[tool])) == [kind]
+
+
+def test_what_an_edit_puts_in_place_may_be_received_otherwise_too() -> None:
+    """`receives` is about arguments, whoever wrote them."""
+    tool = {"name": "send", "receives": [{"args": {"to": "z"}, "as": {"to": "z", "copies": 1}}]}
+    ran = dispatch(2, ("a", "send", {"to": "z", "copies": 1}))
+    found = history([edit("a", "send", {"to": "z"})], propose(1, A), ask(1, A), ran, end(2, "ended"), tools=[tool])
+    assert classes(found) == ["authorised"]
+
+
+ASKING = {"name": "send", "before": [{"interrupt": {"sure": "?"}}]}
+
+
+def test_what_a_tool_asks_by_itself_opens_no_question() -> None:
+    """A tool that asks a person on its own is answered with a value, which is nobody's leave to run the call."""
+    value = {"do": "resume", "value": "yes"}
+    own = [end(2, "paused"), seen("review", 2, question="t", value={"sure": "?"})]
+    found = history(
+        [decide(("a", "approve")), value], propose(1, A), ask(1, A), own, dispatch(3, A), end(3, "ended"), tools=[ASKING]
+    )
+    assert (classes(found), bad_answers(found), rulings(found).first.readable) == (["authorised"], [], True)
+    unasked = history(
+        [value], propose(1, A), [end(1, "paused"), {**own[1], "step": 1}], dispatch(2, A), end(2, "ended"), tools=[ASKING]
+    )
+    assert classes(unasked) == ["undecided"]
+
+
+def test_another_question_than_the_one_that_a_tool_asks_cannot_be_read() -> None:
+    """A question in no known form that no tool of the case asks: nobody knows what was asked."""
+    strange = [end(1, "paused"), seen("review", 1, question="t", value={"sure": "!"})]
+    assert not rulings(history([], propose(1, A), strange, tools=[ASKING])).first.readable
