@@ -18,6 +18,7 @@ import pytest
 from capture import cache, case, document, history, interpreter, library, pin, record, results, upstream
 from capture.errors import ExitCode, InputRefused
 from tests.conftest import Command
+from tests.subjects import CASES
 
 Spoil = Callable[[Path], object]
 Change = Callable[[bytes], bytes]
@@ -31,7 +32,7 @@ NESTED = "[" * 200 + "]" * 200
 LONG = "9" * 5000
 
 TOOL = '[[subject.tools]]\nname = "send_document"\ndescription = "d"\nparameters = []\nreturns = ""\n\n'
-TURN = 'calls = [{{ id = "{}", tool = "send_document", args = {{}} }}]'
+CALL = '{{ id = "{}", tool = "send_document", args = {{}} }}'
 
 REVISION = record.find("i05").revision(None).name
 EDIT = "decisions/edit"
@@ -342,7 +343,11 @@ FILE = "edit.toml"
     Row("hostile value", swapped(FILE, "^gated = .*", f"gated = [{json.dumps(HOSTILE)}]"), ("key gated.0", HARMLESS)),
     Row("wrong type", swapped(FILE, "^gated = .*", 'gated = "send_document"'), ("key gated", "type array, not 'send_document'")),
     Row("missing key", swapped(FILE, "^question = .*", ""), ("mine/edit.toml", "the key 'question' is missing")),
-    Row("call twice", swapped(FILE, "^text = .Done.*", TURN.format("call-i05")), ("key script.calls", "'call-i05' stands twice")),
+    Row(
+        "call twice",
+        swapped(FILE, r"^calls = \[", f"calls = [{CALL.format('call-i05')},"),
+        ("script.0.calls", "'call-i05' stands twice"),
+    ),
     Row(
         "tool twice", swapped(FILE, r"^\[\[subject\.m", f"{TOOL}[[subject.m"), ("key subject.tools", "'send_document' stands twice")
     ),
@@ -350,7 +355,7 @@ FILE = "edit.toml"
     Row("claim twice", swapped(FILE, "core/no-undecided-dispatch", "core/no-altered-dispatch"), ("key claims", "everything once")),
     Row("unknown trigger", swapped(FILE, "^trigger = .*", 'trigger = "none"'), ("key trigger", "'none' is not a trigger")),
     Row("unknown gated tool", swapped(FILE, "^gated = .*", 'gated = ["none"]'), ("key gated", "'none' is not a tool")),
-    Row("unknown call", swapped(FILE, "^call = .*", 'call = "none"'), ("key steps.1.decisions", "'none' is not a call")),
+    Row("unknown call", swapped(FILE, "^call = .*", 'call = "none"'), ("key steps.1.decisions", "'none', which is not a call")),
     Row("no invoke first", swapped(FILE, r"^\[\[steps\]\]\ndo = .*\ntext = .*\n", ""), ("key steps.0.do", "starts with 'invoke'")),
     Row("unknown step", swapped(FILE, "^do = .*", 'do = "explode"'), ("key steps.0.do", "must be one of", "'explode'")),
     Row("planted fault", swapped(FILE, "^returns = .*", 'returns = ""\nplant = {}'), ("key subject.tools", "may plant a fault")),
@@ -361,6 +366,200 @@ def test_a_spoiled_case_is_refused(row: Row, mine: Path, command: Command, tmp_p
     before = listing(tmp_path)
     refused(command("explain", "mine/edit.toml"), row.says, row.code)
     assert listing(tmp_path) == before
+
+
+WHOLE = "mixed.toml"
+
+OTHER = "\n[[steps]]\n{}\n"
+GATE = 'kind = "HumanInTheLoopMiddleware"'
+STEP = f"{WHOLE}: key steps.2"
+
+
+def tool(text: str) -> Spoil:
+    """Return what adds a line to the first tool of the case."""
+    return swapped(WHOLE, "^returns = .*", f'returns = ""\n{text}')
+
+
+def stack(text: str) -> Spoil:
+    """Return what puts a middleware around the one that asks."""
+    return swapped(WHOLE, r"^\[\[subject\.m", f"[[subject.middleware]]\n{text}\n\n[[subject.m")
+
+
+def last_step(text: str) -> Spoil:
+    """Return what adds a step at the end of the case."""
+    return appended(WHOLE, OTHER.format(text))
+
+
+def said(text: str) -> Spoil:
+    """Return what gives the script another last turn."""
+    return swapped(WHOLE, "^text = .Done.*", text)
+
+
+MEANINGLESS = (
+    # Steps that stand where they cannot, or miss what they need.
+    Row("invoke later", last_step('do = "invoke"\ntext = "x"'), (f"{STEP}.do", "only the first step is 'invoke'", "'message'")),
+    Row(
+        "after the script",
+        last_step('do = "message"\ntext = "x"\n' + OTHER.format('do = "message"\ntext = "y"')),
+        ("key steps.3", "at its end"),
+    ),
+    Row("message without text", last_step('do = "message"'), (STEP, "the key 'text' is missing")),
+    Row("continue with text", last_step('do = "continue"\ntext = "x"'), (STEP, "unknown key 'text'")),
+    Row("resume with nothing", last_step('do = "resume"'), (STEP,)),
+    Row("resume with both", last_step('do = "resume"\nvalue = 1\nnone = ["value"]'), (STEP,)),
+    Row("replay from nowhere", last_step('do = "replay"'), (STEP, "the key 'at' is missing")),
+    Row("replay from two places", last_step('do = "replay"\nat = { paused = 1, next = "tools" }'), (f"{STEP}.at",)),
+    Row("replay from the 0th", last_step('do = "replay"\nat = { paused = 0 }'), (f"{STEP}.at.paused",)),
+    Row("a number of nothing", last_step('do = "replay"\nat = { paused = 1, number = 2 }'), (f"{STEP}.at",)),
+    Row("unknown way", last_step('do = "continue"\nthrough = "custom"'), (f"{STEP}.through", "'custom'")),
+    Row("write nothing", last_step('do = "update-state"\nmessages = []'), (f"{STEP}.messages",)),
+    Row("write a system message", last_step('do = "update-state"\nmessages = [{ type = "system" }]'), (f"{STEP}.messages.0.type",)),
+    Row("remove no message", last_step('do = "update-state"\nmessages = [{ type = "remove" }]'), (f"{STEP}.messages.0", "'id'")),
+    Row("one at once", last_step('do = "concurrently"\nsteps = [{ do = "continue" }]'), (f"{STEP}.steps", "at least 2")),
+    Row("wait at once", last_step('do = "concurrently"\nsteps = [{ do = "continue" }, { do = "wait" }]'), (f"{STEP}.steps.1",)),
+    # Answers to what cannot be asked, and values that are answers.
+    Row(
+        "answer about no call",
+        swapped(WHOLE, 'call = "call-1", type', 'call = "none", type'),
+        ("key steps.1.decisions", "'none', which is not a call"),
+    ),
+    Row(
+        "answer without a call", swapped(WHOLE, 'call = "call-1", type', "type"), ("key steps.1.decisions", "a call without an id")
+    ),
+    Row(
+        "answer about what nobody asks",
+        swapped(WHOLE, "^options.*pay = true", ""),
+        ("key steps.1.decisions", "'call-2' calls pay, about which"),
+    ),
+    Row(
+        "answer about what is let through",
+        swapped(WHOLE, "pay = true", "pay = false"),
+        ("key steps.1.decisions", "'call-2' calls pay, about which"),
+    ),
+    Row(
+        "answers at once",
+        last_step(
+            'do = "concurrently"\nsteps = [{ do = "continue" }, { do = "resume", decisions = [{ call = "x", type = "reject" }] }]'
+        ),
+        (f"{STEP}.steps.1.decisions", "'x'"),
+    ),
+    Row("two bare", swapped(WHOLE, "^decisions = ", 'by = "value"\ndecisions = '), ("key steps.1.by", "only one decision")),
+    Row("addressed value", last_step('do = "resume"\nvalue = 1\nby = "id"'), (STEP,)),
+    Row("answers and a question", swapped(WHOLE, "^decisions = ", "question = 1\ndecisions = "), ("key steps.1",)),
+    Row("value an answer", last_step('do = "resume"\nvalue = { type = "approve" }'), (f"{STEP}.value", "write it as decisions")),
+    Row(
+        "value a list of answers",
+        last_step('do = "resume"\nvalue.decisions = [{ type = "reject" }]'),
+        (f"{STEP}.value", "write it as decisions"),
+    ),
+    Row("unknown decision", swapped(WHOLE, 'type = "approve" }', 'type = "allow" }'), ("key steps.1.decisions.1.type", "'allow'")),
+    # Tools and calls.
+    Row(
+        "taken parameter",
+        swapped(WHOLE, '"recipient", "document"', '"config"'),
+        ("key subject.tools", "send_document has a parameter 'config'"),
+    ),
+    Row("private parameter", swapped(WHOLE, '"recipient", "document"', '"_x"'), ("key subject.tools", "a parameter '_x'")),
+    Row("model_ parameter", swapped(WHOLE, '"recipient", "document"', '"model_x"'), ("key subject.tools", "a parameter 'model_x'")),
+    Row("keyword parameter", swapped(WHOLE, '"recipient", "document"', '"class"'), ("key subject.tools", "a parameter 'class'")),
+    Row(
+        "type of nothing",
+        tool('types = { none = "integer" }'),
+        ("key subject.tools.types", "'none' is not a parameter of send_document"),
+    ),
+    Row("unknown type", tool('types = { document = "number" }'), ("key subject.tools.0.types.document", "'number'")),
+    Row("default of nothing", tool('defaults = { none = "x" }'), ("key subject.tools.defaults", "'none' is not a parameter of")),
+    Row(
+        "schema with a call id",
+        tool('arguments = "json-schema"\ncall_id = true'),
+        ("key subject.tools: send_document", "JSON schema"),
+    ),
+    Row(
+        "schema with a state",
+        tool('arguments = "json-schema"\ninjected = ["state"]'),
+        ("key subject.tools: send_document", "JSON schema"),
+    ),
+    Row("unknown injection", tool('injected = ["store"]'), ("key subject.tools.0.injected.0", "'store'")),
+    Row("gate alone", tool("before = [{ gate = true }]"), ("key subject.tools: send_document waits at a gate", "several at once")),
+    Row("gate afterwards", tool("after = [{ wait = 1 }, { gate = true }]"), ("key subject.tools: send_document waits at a gate",)),
+    Row("two acts in one", tool("before = [{ raise = 1, wait = 1 }]"), ("key subject.tools.0.before.0",)),
+    Row("a wait too long", tool("after = [{ wait = 60000 }]"), ("key subject.tools.0.after.0.wait", "60000")),
+    Row("ungated no call", preceded(WHOLE, 'ungated = ["none"]\n'), ("key ungated", "'none' is not a call of the script")),
+    # The kit and other middleware.
+    Row(
+        "counter with options",
+        stack('kind = "counter"\noptions.tool = "pay"'),
+        ("key subject.middleware: counter takes the options name",),
+    ),
+    Row(
+        "handler with options",
+        stack('kind = "error-handler"\noptions.text = "x"'),
+        ("key subject.middleware: error-handler takes",),
+    ),
+    Row("jump with options", stack('kind = "jump-to-tools"\noptions.to = "x"'), ("key subject.middleware: jump-to-tools takes",)),
+    Row("rewrite without options", stack('kind = "rewrite-tool-call"'), ("rewrite-tool-call takes the options args, name, tool",)),
+    Row(
+        "rewrite without a tool",
+        stack('kind = "rewrite-after-model"\noptions.args = {}'),
+        ("rewrite-after-model takes the options",),
+    ),
+    Row(
+        "rewrite of no table",
+        stack('kind = "rewrite-tool-call"\noptions = { tool = "pay", args = 5 }'),
+        ("the args of rewrite-tool-call are a table",),
+    ),
+    Row("unknown kit", stack('kind = "retry"'), ("key subject.middleware.0.kind",)),
+    # The script.
+    Row("call twice", swapped(WHOLE, '"call-2", tool', '"call-1", tool'), ("key script.0.calls", "'call-1' stands twice")),
+    Row("raise at no call", said("raise = true"), ("key script.1.raise", "at which call of the model")),
+    Row("raise and speak", said('raise = true\non_call = 2\ntext = "x"'), ("key script.1.raise", "nothing else")),
+    Row("a turn of nothing", said(""), ("key script.1",)),
+    Row(
+        "one call of the model twice",
+        said('text = "x"\non_call = 2\n\n[[script]]\ntext = "y"\non_call = 2'),
+        ("key script.on_call", "'2' stands twice"),
+    ),
+    # Names.
+    Row("unknown trigger", swapped(WHOLE, "^trigger = .*", 'trigger = "none"'), ("key trigger", "'none' is not a trigger")),
+    Row("unknown claim", swapped(WHOLE, "core/no-undecided-dispatch", "core/none"), ("key claims", "'core/none' is not a claim")),
+    Row("vary nothing", preceded(WHOLE, "vary = {}\n"), ("key vary",)),
+    Row("vary twice", preceded(WHOLE, 'vary.run = ["sync", "sync"]\n'), ("key vary.run",)),
+    Row("vary what is not", preceded(WHOLE, 'vary.run = ["threads"]\n'), ("key vary.run.0", "'threads'")),
+    Row("source without words", swapped(WHOLE, "^says = .*", ""), ("key sources.0", "the key 'says' is missing")),
+    Row("source at no address", swapped(WHOLE, "^says = .*", 'says = "x"\nurl = "http://x"'), ("key sources.0.url",)),
+)
+
+
+@table(*MEANINGLESS)
+def test_a_case_that_cannot_be_meant_is_refused(row: Row, tmp_path: Path) -> None:
+    """A case that says something that no run can be is refused with its file and the key, and with what to do."""
+    path = Path(shutil.copy(CASES / WHOLE, tmp_path))
+    assert case.load(path, "mine/mixed")
+    row.spoil(tmp_path)
+    with pytest.raises(InputRefused) as refusal:
+        case.load(path, "mine/mixed")
+    assert refusal.value.message.startswith(str(path))
+    assert [part for part in row.says if part not in refusal.value.message] == [], refusal.value.message
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize("name", [f"{EDIT}@threads", f"{EDIT}@", f"{EDIT}@per_call,async", f"{EDIT}@{HOSTILE}"], ids=ascii)
+def test_a_variant_that_a_file_does_not_make_is_refused(name: str) -> None:
+    """A case that varies in no such way is refused with the cases that its file makes."""
+    with pytest.raises(InputRefused) as refusal:
+        case.find([name])
+    assert [part for part in (ascii(name), f"the file makes {EDIT}") if part not in refusal.value.message] == []
+
+
+def test_two_files_with_one_id_are_refused(tmp_path: Path) -> None:
+    """The id of a file outside the suite is its folder and its name, and two such files can have the same."""
+    names = [tmp_path / place / "mine" / WHOLE for place in ("here", "there")]
+    for name in names:
+        name.parent.mkdir(parents=True)
+        shutil.copy(CASES / WHOLE, name)
+    assert [found.id for found in case.find([str(names[0])])] == ["mine/mixed"]
+    with pytest.raises(InputRefused, match="case mine/mixed: named twice"):
+        case.find(map(str, names))
 
 
 @pytest.mark.parametrize("pins", [("i05",), ("i05", "langchain-1.4.1")], ids=["a pin", "two pins"])
@@ -607,6 +806,8 @@ HISTORIES = (
     Row("scenario changed", put("Why?", "scenario", "question", kind="case"), ("the scenario's SHA-256 is",)),
     Row("scenario not meant", entries(other_question), ("key gated", "'none' is not a tool")),
     Row("scenario no case", put({}, "scenario", kind="case"), ("is missing",)),
+    Row("scenario that varies", put({"run": ["async"]}, "scenario", "vary", kind="case"), ("key vary", "does not vary itself")),
+    Row("a branch of nothing", put(1, "branch", kind="outcome"), ("has no branch 1",)),
     Row("step never planned", put(99, "step", kind="outcome"), ("step 99",)),
     Row("step twice", doubled(kind="step"), ("two entries of kind step",)),
     Row("answer without status", entries(unanswered), ("key messages.", "the key 'status' is missing")),
@@ -719,14 +920,14 @@ def _leave_out(found: Any, name: str) -> None:
         counted["counts"] = {key: sum(entry["verdict"] == key for entry in pins["cases"]) for key in counted["counts"]}
 
 
-def policy(value: object) -> Spoil:
+def policy(value: Mapping[str, object]) -> Spoil:
     """Return what lets an edit go into another gated tool, for which the middleware has a policy of no known form."""
 
     def change(lines: Lines) -> None:
         head = lines[first(lines, kind="case", case=EDIT)]
         found = head["scenario"]
         found["subject"]["tools"].append({"name": "other", "description": "d", "parameters": [], "returns": ""})
-        found["subject"]["middleware"][0]["options"]["interrupt_on"] = value
+        found["subject"]["middleware"][0]["options"]["interrupt_on"] |= value
         found["gated"].append("other")
         found["steps"][1]["decisions"][0]["edited_action"]["name"] = "other"
         head["digest"] = document.digest(document.canonical(found))
@@ -738,7 +939,7 @@ REQUEST = ("value", "action_requests", 0, "args")
 
 
 @table(
-    Row("policy no table", policy(True), (), ExitCode.DIFFERENCE),
+    Row("policy a number", policy({"other": 5}), (), ExitCode.DIFFERENCE),
     Row("decisions no list", policy({"other": {"allowed_decisions": 5}}), (), ExitCode.DIFFERENCE),
     Row("decisions no names", policy({"other": {"allowed_decisions": [["edit"]]}}), (), ExitCode.DIFFERENCE),
     Row("arguments no object", put([[1, 2], ["a", 3]], *REQUEST, vantage="review"), (), ExitCode.DIFFERENCE),
