@@ -1,14 +1,16 @@
 """What was not observed is never PASS: a history without something that a step owes is UNKNOWN, whatever else it shows."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from capture.completeness import gap
 from capture.errors import InputRefused
 from capture.history import CaseHistory, from_journal
 from capture.verdict import PASS, UNKNOWN, judge
+from tests.test_authority import A, Entry, ask, at_once, decide, end, history, propose, seen
 from tests.test_doctored import APPROVE, EDIT, OFF, REJECT, Entries, only, published
 
 CASES = [APPROVE, EDIT, OFF, REJECT]
@@ -145,3 +147,168 @@ def test_a_journal_says_nothing_that_cannot_be(line: bytes) -> None:
         from_journal(
             APPROVE, plan, b'{"kind":"step","step":0,"do":"build"}\n{"kind":"step","step":1,"do":"invoke"}\n' + line + b"\n"
         )
+
+
+# --- what a case can say since it may do more than invoke and resume
+
+
+def observed(steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], kept: str = "none", **fields: Any) -> CaseHistory:
+    """Return a history of a scenario with one invoke and these steps; without a checkpointer, so that no checkpoint is owed."""
+    found = history(steps, *entries, **fields)
+    subject = {**found.scenario["subject"], "checkpointer": kept}
+    return CaseHistory(found.case, {**found.scenario, "subject": subject}, found.entries)
+
+
+def returned(step: int, *messages: str, status: str = "ended", given: str = "output") -> list[Entry]:
+    """Return the entries of a step that returned a conversation with messages of these types."""
+    conversation = [{"type": kind, "content": "", "id": f"{kind}-{number}"} for number, kind in enumerate(messages)]
+    form: dict[str, Any] = {"keys": ["messages"]} if given == "output" else {"through": "x", "calls": [], "told": [], "pauses": []}
+    return [end(step, status), seen(given, step, **form), seen("messages", step, messages=conversation)]
+
+
+PAUSED = [propose(1, A), *returned(1, "human", "ai", status="paused"), ask(1, A)[1]]
+RESUMED = returned(2, "human", "ai")
+
+
+def reason(found: CaseHistory) -> str | None:
+    """Return the reason of the first gap of a history."""
+    missing = gap(found)
+    return missing and missing[0]
+
+
+def test_a_checkpoint_is_owed_only_where_there_is_a_checkpointer() -> None:
+    """Without a checkpointer nothing is kept; with one, a step in which the model spoke owes a checkpoint."""
+    assert gap(observed([], *PAUSED)) is None
+    assert reason(observed([], *PAUSED, kept="memory")) == "unobservable"
+
+
+ANSWERS = {"do": "concurrently", "steps": [decide(("a", "approve")), decide(("a", "approve"))]}
+FIRST, SECOND = at_once(1, *RESUMED), at_once(2, *RESUMED)
+
+BRANCHES: dict[str, tuple[list[Entry], str | None]] = {
+    "both": ([*FIRST, *SECOND], None),
+    "one raised": ([*FIRST, *at_once(2, end(2, "raised"))], None),
+    "one impossible": ([*FIRST, *at_once(2, end(2, "impossible"))], None),
+    "one paused": ([*FIRST, *at_once(2, *returned(2, "human", "ai", status="paused"), ask(2, A)[1])], None),
+    "the second without end": (FIRST, "error"),
+    "the first without end": (SECOND, "error"),
+    "none of them": ([], "error"),
+    "of no branch": (RESUMED, "error"),
+    "one too many": ([*FIRST, *SECOND, *at_once(3, end(2, "ended"))], "error"),
+    "one that waited": ([*FIRST, *at_once(2, end(2, "waited"))], "error"),
+    "one without output": ([*FIRST, SECOND[0], SECOND[2]], "unobservable"),
+    "one without messages": ([*FIRST, *SECOND[:2]], "unobservable"),
+    "one paused on nothing": ([*FIRST, *at_once(2, *returned(2, "human", "ai", status="paused"))], "unobservable"),
+    "a question of the other": ([*FIRST, *SECOND, *at_once(1, ask(2, A)[1])], "unobservable"),
+    "outputs of one alone": ([*FIRST, *at_once(2, end(2, "ended")), *at_once(1, *RESUMED[1:])], "unobservable"),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_each_of_several_at_once_owes_what_a_step_owes(name: str) -> None:
+    """Every branch comes to one end, and one that returned shows its own output, messages and questions."""
+    entries, expected = BRANCHES[name]
+    assert reason(observed([ANSWERS], *PAUSED, *entries)) == expected
+
+
+@pytest.mark.parametrize(
+    ("way", "given", "expected"),
+    [
+        (None, "output", None),
+        (None, "stream", "unobservable"),
+        ("v2", "output", None),
+        ("v2", "stream", "unobservable"),
+        ("updates", "stream", None),
+        ("updates", "output", "unobservable"),
+        ("astream_events", "stream", None),
+        ("astream_events", "output", "unobservable"),
+    ],
+)
+def test_a_step_owes_the_form_in_which_it_was_run(way: str | None, given: str, expected: str | None) -> None:
+    """A step that was streamed owes its stream, any other its output."""
+    step = decide(("a", "approve")) | ({} if way is None else {"through": way})
+    assert reason(observed([step], *PAUSED, *returned(2, "human", "ai", given=given))) == expected
+
+
+WHOLE, EARLY, LATE = ["entered", "dispatched", "returned"], ["entered", "raised"], ["entered", "dispatched", "raised"]
+
+
+def body(*events: str) -> list[Entry]:
+    """Return what is seen of one run of a tool's body in the second step."""
+    return [seen("dispatch", 2, event=event, invocation=1, tool="send", args={"to": "x"}) for event in events]
+
+
+@pytest.mark.parametrize(
+    ("acts", "allowed"),
+    [
+        ((), [WHOLE]),
+        (("before",), [WHOLE, EARLY]),
+        (("after",), [WHOLE, LATE]),
+        (("before", "after"), [WHOLE, EARLY, LATE]),
+    ],
+    ids=["nothing", "before", "after", "both"],
+)
+def test_a_tool_does_only_what_its_case_lets_it_do(acts: tuple[str, ...], allowed: list[list[str]]) -> None:
+    """A body can fail before its effect or after it only where the case lets it; what was begun is seen to end."""
+    tool = {"name": "send", **{key: [{"raise": 1}] for key in acts}}
+    strange = [
+        ["entered"],
+        ["entered", "dispatched"],
+        ["dispatched", "returned"],
+        ["entered", "returned"],
+        ["raised"],
+        [*WHOLE, "raised"],
+    ]
+    courses = [WHOLE, EARLY, LATE, *strange]
+    found = [observed([decide(("a", "approve"))], *PAUSED, *body(*course), *RESUMED, tools=[tool]) for course in courses]
+    assert [course for course, one in zip(courses, found, strict=True) if gap(one) is None] == allowed
+    assert {reason(one) for one in found} == {None, "unobservable"}
+
+
+DEEDS: dict[str, tuple[Mapping[str, Any], set[str]]] = {
+    "resume": (decide(("a", "approve")), {"ended", "raised", "impossible"}),
+    "message": ({"do": "message", "text": "x"}, {"ended", "raised"}),
+    "continue": ({"do": "continue"}, {"ended", "raised"}),
+    "replay": ({"do": "replay", "at": {"paused": 1}}, {"ended", "raised", "impossible"}),
+    "update-state": ({"do": "update-state", "messages": [{"type": "human", "text": "x"}]}, {"updated", "raised", "impossible"}),
+    "wait": ({"do": "wait"}, {"waited"}),
+}
+
+
+@pytest.mark.parametrize("do", DEEDS)
+def test_a_step_ends_only_as_it_can(do: str) -> None:
+    """Only what names a question or a checkpoint can be impossible; only a write updates, only a wait waits."""
+    step, allowed = DEEDS[do]
+    for status in ("built", "ended", "raised", "impossible", "updated", "waited"):
+        entries = RESUMED if status == "ended" else [end(2, status)]
+        assert (reason(observed([step], *PAUSED, *entries)) is None) == (status in allowed), status
+
+
+def test_after_a_construction_that_raised_nothing_is_owed() -> None:
+    """Where the agent was not built there is no step to start, and one that was started all the same is a gap."""
+    whole = observed([])
+    raised = [{**entry, "status": "raised"} if entry["kind"] == "outcome" else entry for entry in whole.entries]
+    assert reason(CaseHistory("test/case", whole.scenario, tuple(raised[:2]))) is None
+    assert reason(CaseHistory("test/case", whole.scenario, tuple(raised))) == "error"
+    assert reason(CaseHistory("test/case", whole.scenario, whole.entries[:2])) == "error"
+
+
+def written(*kinds: str) -> Mapping[str, Any]:
+    """Return a step that writes messages of these types."""
+    return {"do": "update-state", "messages": [{"type": kind, "text": "x"} for kind in kinds]}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "spoken", "expected"),
+    [(["ai"], 2, None), (["ai", "ai"], 3, None), (["human"], 1, None), (["human"], 2, "unobservable"), (["ai"], 3, "unobservable")],
+)
+def test_what_the_operator_writes_needs_no_call_of_the_model(kinds: list[str], spoken: int, expected: str | None) -> None:
+    """A conversation holds no more messages of the model than calls of it were seen, but for those that the operator wrote."""
+    after = returned(3, "human", *["ai"] * spoken)
+    assert reason(observed([written(*kinds), {"do": "continue"}], *PAUSED, end(2, "updated"), *after)) == expected
+
+
+def test_what_is_written_later_explains_nothing_earlier() -> None:
+    """A message of the model that nobody saw being spoken is a gap, though the operator writes one in a later step."""
+    after = returned(2, "human", "ai", "ai")
+    assert reason(observed([{"do": "continue"}, written("ai")], *PAUSED, *after, end(3, "updated"))) == "unobservable"
