@@ -152,10 +152,12 @@ def test_a_journal_says_nothing_that_cannot_be(line: bytes) -> None:
 # --- what a case can say since it may do more than invoke and resume
 
 
-def observed(steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], kept: str = "none", **fields: Any) -> CaseHistory:
+def observed(
+    steps: Sequence[Mapping[str, Any]], *entries: Entry | list[Entry], checkpointer: str = "none", **fields: Any
+) -> CaseHistory:
     """Return a history of a scenario with one invoke and these steps; without a checkpointer, so that no checkpoint is owed."""
     found = history(steps, *entries, **fields)
-    subject = {**found.scenario["subject"], "checkpointer": kept}
+    subject = {**found.scenario["subject"], "checkpointer": checkpointer}
     return CaseHistory(found.case, {**found.scenario, "subject": subject}, found.entries)
 
 
@@ -179,7 +181,7 @@ def reason(found: CaseHistory) -> str | None:
 def test_a_checkpoint_is_owed_only_where_there_is_a_checkpointer() -> None:
     """Without a checkpointer nothing is kept; with one, a step in which the model spoke owes a checkpoint."""
     assert gap(observed([], *PAUSED)) is None
-    assert reason(observed([], *PAUSED, kept="memory")) == "unobservable"
+    assert reason(observed([], *PAUSED, checkpointer="memory")) == "unobservable"
 
 
 ANSWERS = {"do": "concurrently", "steps": [decide(("a", "approve")), decide(("a", "approve"))]}
@@ -209,6 +211,25 @@ def test_each_of_several_at_once_owes_what_a_step_owes(name: str) -> None:
     """Every branch comes to one end, and one that returned shows its own output, messages and questions."""
     entries, expected = BRANCHES[name]
     assert reason(observed([ANSWERS], *PAUSED, *entries)) == expected
+
+
+def kept(step: int, number: int, parent: int | None, conversation: Entry, *following: str) -> Entry:
+    """Return a checkpoint that holds what a step returned."""
+    names = [None if place is None else f"checkpoint-{place}" for place in (number, parent)]
+    held = {"checkpoint": names[0], "parent": names[1], "next": list(following), "keys": ["messages"]}
+    return seen("checkpoint", step, messages=conversation["messages"], **held)
+
+
+@pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
+def test_each_of_several_at_once_has_a_line_of_checkpoints() -> None:
+    """Two that run at once from one checkpoint leave two lines of checkpoints; each ends in what its branch returned."""
+    first, second = returned(2, "human", "ai"), returned(2, "human", "ai", "tool")
+    paused = [*PAUSED, kept(1, 1, None, PAUSED[3], "tools")]
+    lines = [kept(2, 2, 1, first[2]), kept(2, 3, 1, second[2])]
+    both = [*paused, *at_once(1, *first), *at_once(2, *second)]
+    assert reason(observed([ANSWERS], *both, *lines, checkpointer="memory")) is None
+    assert reason(observed([ANSWERS], *both, lines[0], checkpointer="memory")) == "unobservable"
+    assert reason(observed([ANSWERS], *both, lines[1], checkpointer="memory")) == "unobservable"
 
 
 @pytest.mark.parametrize(
