@@ -2,17 +2,21 @@
 
 import pytest
 
-from capture.claims import current
+from capture.claims import CLAIMS, current
 from capture.verdict import FAIL, PASS, UNKNOWN, judge, judge_claim
 from tests.miniatures import SUBJECTS
 from tests.subjects import UNGATED, recorded, suite
+from tests.test_authority import A, ask, decide, dispatch, end, history, propose
 
 APPROVE, EDIT, OFF, REJECT = (f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject"))
 BAD, EACH, MISSPELT, MIXED, RESPOND, SECOND, STREAMED, TURNS = (
     f"tests/{name}" for name in ("bad-answer", "each-call", "misspelt", "mixed", "respond", "second-version", "streamed", "turns")
 )
 
+VARIED = [f"tests/varied{suffix}" for suffix in ("", "@per_call", "@async", "@async,per_call")]
+
 CORRECT = {
+    **dict.fromkeys(VARIED, (PASS, None)),
     **dict.fromkeys((APPROVE, EDIT, OFF, REJECT, UNGATED, BAD, EACH, MISSPELT, MIXED, SECOND, STREAMED, TURNS), (PASS, None)),
     # What is told as a success keeps one of two promises and breaks the other, so even a subject without a fault cannot pass.
     RESPOND: (UNKNOWN, "ambiguous"),
@@ -22,21 +26,21 @@ PASSES_ALONE = {"promise/respond-refuses": ("responds-as-error", RESPOND)}
 """Claims that only a subject with a fault passes, which is then another one."""
 
 FAULTS = {
-    ("runs-undecided", APPROVE): {"core/no-undecided-dispatch"},
-    ("runs-refused", REJECT): {"core/no-refused-dispatch"},
+    ("runs-undecided", APPROVE): {"core/no-undecided-dispatch", "review/shown-first"},
+    ("runs-refused", REJECT): {"core/no-refused-dispatch", "messages/told-truly"},
     ("runs-twice", APPROVE): {"core/no-repeated-dispatch"},
     ("runs-twice", EDIT): {"core/no-repeated-dispatch"},
     ("runs-original", EDIT): {"core/no-altered-dispatch"},
     ("swaps-arguments", APPROVE): {"core/no-altered-dispatch"},
     ("swaps-arguments", EDIT): {"core/no-altered-dispatch"},
     ("swaps-arguments", UNGATED): {"core/ungated-dispatch"},
-    ("loses-call", APPROVE): {"core/authorised-dispatch"},
-    ("loses-call", EDIT): {"core/authorised-dispatch"},
+    ("loses-call", APPROVE): {"core/authorised-dispatch", "messages/told-truly"},
+    ("loses-call", EDIT): {"core/authorised-dispatch", "messages/told-truly"},
     ("loses-call", UNGATED): {"core/ungated-dispatch"},
     ("loses-answer", APPROVE): {"messages/one-answer"},
     ("loses-answer", REJECT): {"messages/one-answer"},
     ("answers-twice", APPROVE): {"messages/one-answer"},
-    ("rejects-as-success", REJECT): {"messages/rejection-is-error"},
+    ("rejects-as-success", REJECT): {"messages/rejection-is-error", "messages/told-truly"},
     ("rewrites-messages", EDIT): {"messages/proposal-kept"},
     ("rewrites-messages", OFF): {"messages/proposal-kept", "messages/edit-unstated"},
     ("drops-proposal", REJECT): {"messages/proposal-kept"},
@@ -47,13 +51,14 @@ FAULTS = {
     ("forgets-edit", EDIT): {"checkpoint/edits-stored"},
     ("passes-tools", REJECT): {"checkpoint/rejected-skips-tools"},
     ("leaks-key", APPROVE): {"output/private-key-absent"},
-    ("shows-other", APPROVE): {"review/proposal-shown", "core/no-altered-dispatch"},
+    ("shows-other", APPROVE): {"review/proposal-shown", "review/shown-first", "core/no-altered-dispatch"},
     ("opens-socket", APPROVE): {"network/none-tried"},
     ("runs-undecided", BAD): {"core/no-undecided-dispatch"},
     ("runs-undecided", MIXED): {"core/no-undecided-dispatch", "review/shown-first", "messages/told-truly"},
     ("runs-refused", MIXED): {"core/no-refused-dispatch", "messages/told-truly"},
     ("runs-responded", RESPOND): {"core/no-refused-dispatch", "promise/respond-refuses"},
     ("runs-twice", EACH): {"core/no-repeated-dispatch"},
+    **{("runs-twice", case): {"core/no-repeated-dispatch"} for case in VARIED},
     ("swaps-arguments", STREAMED): {"core/no-altered-dispatch"},
     ("loses-call", MIXED): {"core/authorised-dispatch", "messages/told-truly"},
     ("loses-call", TURNS): {"core/authorised-dispatch", "core/ungated-dispatch", "messages/told-truly"},
@@ -97,16 +102,27 @@ def test_a_correct_subject_has_no_fault(case: str) -> None:
     assert (verdict.verdict, verdict.reason) == CORRECT[case]
 
 
-@pytest.mark.parametrize("claim", sorted(current()))
-def test_every_claim_can_fail_and_can_pass(claim: str) -> None:
-    """Each claim FAILs on at least one miniature, naming its fault, and PASSes on one, having examined something."""
-    failing = [key for key, claims in FAULTS.items() if claim in claims]
-    found = [judge_claim(recorded(*key), current()[claim]) for key in failing]
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_every_claim_can_fail_and_can_pass(name: str) -> None:
+    """Each claim, in each version, FAILs on the miniatures with its fault, and PASSes on one, having examined something."""
+    claim = CLAIMS[name]
+    failing = [key for key, claims in FAULTS.items() if claim.id in claims]
+    found = [judge_claim(recorded(*key), claim) for key in failing]
     assert found
     assert all(judged.verdict == FAIL and judged.faults and judged.examined for judged in found)
-    subjects = [PASSES_ALONE[claim]] if claim in PASSES_ALONE else [("correct", case) for case in CORRECT]
-    passing = [judge_claim(recorded(*key), current()[claim]) for key in subjects]
+    subjects = [PASSES_ALONE[claim.id]] if claim.id in PASSES_ALONE else [("correct", case) for case in CORRECT]
+    passing = [judge_claim(recorded(*key), claim) for key in subjects]
     assert any(judged.verdict == PASS and judged.examined for judged in passing)
+
+
+@pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
+def test_a_call_id_of_two_turns_is_shown_twice() -> None:
+    """Two turns may use one id: each call was shown before it ran, so nobody was passed over."""
+    other = ("a", "send", {"to": "y"})
+    approve = decide(("a", "approve"))
+    turns = [propose(1, A), *ask(1, A), dispatch(2, A), propose(2, other, number=2), *ask(2, other), dispatch(3, other, 2)]
+    finding = current()["review/shown-first"].find(history([approve, approve], *turns, end(3, "ended")))
+    assert (finding.examined, finding.faults) == (2, ())
 
 
 def test_every_miniature_is_used() -> None:
