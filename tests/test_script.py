@@ -1,47 +1,139 @@
-"""A case as a plain script sees what the probe saw: the same dispatches, the same questions, the same messages."""
+"""A case as a plain script sees what the probe saw: the same dispatches, the same questions, the same messages.
+
+The scripts of the whole suite run in one process, each in a namespace of its own; a few run alone, as a maintainer would run them.
+"""
 
 import ast
+import json
+import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capture import case, environment, history, interpreter, pin, runs
+from capture.case import Case
 from capture.history import CaseHistory
 from capture.render.script import script
 from tests.conftest import Command
 
-CASES = [found.id for found in case.all_cases()]
+PIN = "langchain-1.5.2"
+
+DRIVER = """
+import json, sys
+
+def run(name, text):
+    lines = []
+    try:
+        exec(compile(text, name, "exec"), {"__name__": "__main__", "print": lines.append})
+    except Exception as error:
+        lines.append(f"failed: {type(error).__name__!r}")
+    return lines
+
+texts = json.load(sys.stdin)
+json.dump({name: run(name, text) for name, text in texts.items()}, sys.stdout)
+"""
+
+ALONE = ("decisions/approve", "decisions/edit", "decisions/edit-notice-off", "decisions/reject")
+
+RACING = ("dispatch", "middleware", "predicate", "asked")
+"""What parallel calls print in an order that they race for."""
+
+PROCESSES = os.cpu_count() or 1
+
+Line = tuple[str, Any]
+
+Observed = tuple[Mapping[str, list[Line]], Mapping[str, CaseHistory]]
 
 
 @pytest.fixture(scope="module")
-def seen() -> dict[str, CaseHistory]:
-    """Return the histories of the suite at the pin of I05, by case."""
+def observed() -> Observed:
+    """Return what the scripts of the suite print, and what the probe sees, by case; both run at the same time."""
+    cases = case.all_cases()
+    with ThreadPoolExecutor() as pool:
+        seen = pool.submit(recorded, cases)
+        parts = pool.map(printed_by, [cases[start::PROCESSES] for start in range(PROCESSES)])
+        return {name: lines for part in parts for name, lines in part.items()}, seen.result()
+
+
+def recorded(cases: list[Case]) -> dict[str, CaseHistory]:
+    """Return what the probe sees of cases, by their ids."""
     with tempfile.TemporaryDirectory() as folder:
-        row = runs.record_pin(pin.find("i05"), case.all_cases, interpreter.find(None), Path(folder))
+        row = runs.record_pin(pin.find(PIN), lambda: cases, interpreter.find(None), Path(folder))
     return {found.case: found for found in history.read(row.history or b"", "history").cases}
 
 
-def printed(text: str) -> Iterator[tuple[str, Any]]:
-    """Run a script in the environment of I05 and yield what it printed."""
-    place = environment.ensure(pin.find("i05").lock, interpreter.find(None))
-    done = subprocess.run([place.python, "-I", "-c", text], capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
+def printed_by(cases: list[Case]) -> dict[str, list[Line]]:
+    """Return what the scripts of cases print, each run in a namespace of its own in one process."""
+    texts = {known.id: script([known]) for known in cases}
+    output: Mapping[str, list[str]] = json.loads(run("-c", DRIVER, given=json.dumps(texts)))
+    return {name: list(read(lines)) for name, lines in output.items()}
+
+
+def run(*arguments: str, given: str | None = None) -> str:
+    """Run the Python of the environment under audit."""
+    done = subprocess.run([python(), "-I", *arguments], input=given, capture_output=True, text=True, check=True, timeout=300)
+    return done.stdout
+
+
+@cache
+def python() -> Path:
+    """Return the Python of the environment under audit."""
+    return environment.ensure(pin.find(PIN).lock, interpreter.find(None)).python
+
+
+def read(lines: Iterable[str]) -> Iterator[Line]:
+    """Yield what a script printed, without the chunks of streams, whose form is the framework's."""
+    for line in lines:
         name, _, value = line.partition(": ")
-        yield name, ast.literal_eval(value)
+        if name != "chunk":
+            yield name, ast.literal_eval(value)
 
 
-def journalled(found: CaseHistory) -> Iterator[tuple[str, Any]]:
+def journalled(found: CaseHistory) -> Iterator[Line]:
     """Yield what the script would print, from the journal."""
+    yield from (("failed", entry.get("error", "TypeError")) for entry in found.of("outcome", step=0) if entry["status"] == "raised")
     for number, _ in found.steps():
-        for entry in found.of("dispatch", step=number):
-            if entry["event"] == "dispatched":
-                yield "dispatch", (entry["tool"], entry["args"])
-        yield from (("asked", entry["value"]) for entry in found.of("review", step=number))
-        for entry in found.of("messages", step=number):
+        branches = sorted({entry.get("branch", 0) for entry in found.of("outcome", step=number)})
+        yield from inside(found, number)
+        for branch in branches:
+            yield from outcome([entry for entry in found.entries if entry["step"] == number and entry.get("branch", 0) == branch])
+
+
+def inside(found: CaseHistory, number: int) -> Iterator[Line]:
+    """Yield what a script would print while a step runs."""
+    for entry in found.of("predicate", step=number):
+        yield "predicate", (entry["call"], entry["answer"])
+    for entry in found.of("middleware", step=number):
+        if entry["name"] in counters(found):
+            yield "middleware", (entry["name"], entry["event"], entry["call"])
+    for entry in found.of("dispatch", step=number):
+        if entry["event"] == "dispatched":
+            yield "dispatch", (entry["tool"], entry["args"])
+
+
+def counters(found: CaseHistory) -> set[str]:
+    """Return the names of the counters, which are the middleware that a script lets speak."""
+    stack = found.scenario["subject"].get("middleware", [])
+    return {item.get("options", {}).get("name", "counter") for item in stack if item["kind"] == "counter"}
+
+
+def outcome(entries: Iterable[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield what a script would print of what came of a step."""
+    for entry in entries:
+        if entry.get("status") == "raised":
+            yield "raised", entry["error"]
+        if entry.get("status") == "impossible":
+            yield "impossible", None
+        if entry.get("vantage") == "review":
+            yield "asked", entry["value"]
+        if entry.get("vantage") == "messages":
             yield from (("message", told(message)) for message in entry["messages"])
 
 
@@ -51,23 +143,97 @@ def told(message: Any) -> tuple[Any, ...]:
     return message["type"], message["content"], calls, (message["answers"], message["status"]) if "answers" in message else None
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_script_sees_what_the_probe_saw(name: str, seen: dict[str, CaseHistory], command: Command) -> None:
-    """`explain CASE --script` prints a script that, run alone, shows what the journal holds."""
+def settled(lines: Iterable[Line], known: Case) -> list[Line]:
+    """Return lines in an order that no race decides: within a step, or if steps overlap, of the case."""
+    if any(step["do"] in ("concurrently", "wait") for step in known.scenario["steps"]):
+        return sorted(lines, key=exactly)
+    groups = groupby(lines, key=lambda line: line[0] in RACING)
+    return [line for is_racing, group in groups for line in (sorted(group, key=exactly) if is_racing else group)]
+
+
+def exactly(line: Line) -> str:
+    """Return a line as a text that does not depend on the order of keys."""
+    return json.dumps(line, sort_keys=True)
+
+
+@pytest.mark.parametrize("known", case.all_cases(), ids=lambda known: known.id)
+def test_the_script_sees_what_the_probe_saw(known: Case, observed: Observed) -> None:
+    """The script of a case shows what the journal holds, and never ends with a traceback, where the subject can be built."""
+    printed, seen = observed
+    if seen[known.id].of("unsupported"):
+        assert printed[known.id][0][0] == "failed"
+    else:
+        assert settled(printed[known.id], known) == settled(journalled(seen[known.id]), known)
+
+
+def test_a_script_that_sees_something_else_is_noticed(observed: Observed) -> None:
+    """A dispatch less or more, another argument and another order of messages are differences: the comparison can fail."""
+    known = case.find(["decisions/approve"])[0]
+    lines = observed[0][known.id]
+    place = next(index for index, (name, _) in enumerate(lines) if name == "dispatch")
+    altered: Line = ("dispatch", ("send_document", {**lines[place][1][1], "recipient": "other@example.invalid"}))
+    expected = settled(journalled(observed[1][known.id]), known)
+    assert settled(lines, known) == expected
+    for changed in (lines[:place] + lines[place + 1 :], [*lines, lines[place]], [altered, *lines], lines[::-1]):
+        assert settled(changed, known) != expected
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_script_runs_alone(name: str, command: Command, observed: Observed, tmp_path: Path) -> None:
+    """`explain CASE --script` prints a program that needs only the packages under audit, and shows the same as with others."""
     text = command("explain", name, "--script").stdout
+    place = tmp_path / "script.py"
+    place.write_text(text)
     assert "capture" not in text
-    assert list(printed(text)) == list(journalled(seen[name]))
+    assert list(read(run(str(place)).splitlines())) == observed[0][name]
+
+
+def test_several_cases_in_one_script(observed: Observed) -> None:
+    """A script of several cases shows what each of them shows, one after the other."""
+    cases = case.find(["decisions/approve", "decisions/edit", "time-travel/approve-twice-at-paused"])
+    lines = list(read(run("-c", script(cases)).splitlines()))
+    assert lines == [line for known in cases for line in observed[0][known.id]]
+
+
+def test_a_simple_case_has_a_simple_script() -> None:
+    """A script has only what its case needs: one call approved needs no helper but the model and what prints."""
+    text = script(case.find(["decisions/approve"]))
+    defined = [line.split("(")[0] for line in text.splitlines() if line.startswith(("def ", "class "))]
+    assert defined == ["class ScriptedModel", "def show", "def show_state", "def send_document"]
+    assert not {"asyncio", "threading", "step()", "Annotated", "raise_on", "# if", "# unless"} & set(text.split())
+
+
+def varied(subject: Mapping[str, Any], **scenario: Any) -> Case:
+    """Return the case of an approved call, with another subject."""
+    base = case.find(["decisions/approve"])[0].scenario
+    return Case("test/varied", {**base, **scenario, "subject": {**base["subject"], **subject}}, ())
 
 
 def test_text_in_a_script_is_only_text() -> None:
     """Quotes, line breaks, braces and characters that turn text around, in a case, stay text in its script."""
-    base = case.find(["decisions/approve"])[0]
-    hostile = '"\'"""\n\\{}\u202e\U0001f600 import os'
-    scenario = {**base.scenario, "question": hostile, "steps": [{"do": "invoke", "text": hostile}]}
-    scenario["subject"] = {
-        **base.scenario["subject"],
-        "tools": [{**base.scenario["subject"]["tools"][0], "description": hostile, "returns": hostile}],
-    }
-    text = script([case.Case("test/hostile", scenario, ())])
-    assert text.isascii()
-    assert ("message", ("human", hostile, [], None)) in list(printed(text))
+    hostile = '"\'"""\n\\{}\u202e\U0001f600 import os  # if paused'
+    tool = {"name": "send", "description": hostile, "returns": hostile, "parameters": ["to"], "before": [{"interrupt": hostile}]}
+    known = varied({"tools": [tool], "middleware": []}, question=hostile, steps=[{"do": "invoke", "text": hostile}])
+    assert script([known]).isascii()
+    assert ("message", ("human", hostile, [], None)) in printed_by([known])["test/varied"]
+
+
+def test_an_option_that_is_no_identifier_is_no_code() -> None:
+    """The name of a middleware's option is checked by nobody before the framework; as source it stays a text."""
+    hostile = "x=1); print('escaped'); print("
+    known = varied({"middleware": [{"kind": "HumanInTheLoopMiddleware", "options": {hostile: 1}}]})
+    assert printed_by([known])["test/varied"] == [("failed", "TypeError")]
+
+
+@pytest.mark.parametrize("name", ["class", "show", "print", "Command", "open", "branch_1", "agent"])
+def test_names_of_tools_do_not_hide_those_of_the_script(name: str) -> None:
+    """A tool may be called like a word of Python, a function of the script or a helper; so may a parameter."""
+    parameters = ["show", "time"]
+    tools = [{"name": name, "description": "d", "returns": "r", "parameters": parameters, "before": [{"wait": 1}]}]
+    tools.append({"name": f"{name}_", "description": "d", "returns": "r", "parameters": []})
+    args = dict.fromkeys(parameters, "now")
+    calls = [{"id": "call-1", "tool": name, "args": args}]
+    known = varied({"tools": tools, "middleware": []}, script=[{"calls": calls}, {"text": "Done."}])
+    lines = printed_by([Case(known.id, {**known.scenario, "steps": known.scenario["steps"][:1]}, ())])["test/varied"]
+    assert lines[0] == ("dispatch", (name, args))
+    assert lines[-1] == ("message", ("ai", "Done.", [], None))
