@@ -242,7 +242,7 @@ def test_branches_may_end_in_another_order_than_they_began() -> None:
 
 @pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
 def test_a_pause_beside_a_call_that_ran_returns_more_than_it_keeps() -> None:
-    """A call of the turn has run and another one waits: the message of the first is returned, and kept only once both are through."""
+    """One call has run and another one waits: the message of the first is returned, and kept once both are through."""
     entries = [propose(1, A), *returned(1, "human", "ai", "tool", status="paused"), ask(1, A)[1]]
     held = returned(1, "human", "ai")[2]
     assert reason(observed([], *entries, kept(1, 1, None, held, "tools", "tools"), checkpointer="memory")) is None
