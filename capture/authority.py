@@ -176,14 +176,22 @@ def bad_answers(history: CaseHistory) -> list[int]:
 
     A step that answers several questions one by one is bad if one of its decisions is no answer.
     """
-    found, listing = [], None
+    found: list[int] = []
+    listing: list[Item] = []
     for number, step in history.steps():
         reached = history.outcome(number) not in (None, "impossible")
-        if step["do"] == "resume" and listing and reached and len(valid(step, listing)) != max(1, len(step.get("decisions", []))):
+        if reached and any(_is_bad(deed, listing) for deed in step.get("steps", [step])):
             found.append(number)
         if history.outcome(number) in ("paused", "ended"):
-            listing = shown(history, number)
+            listing = shown(history, number) or []
     return found
+
+
+def _is_bad(deed: Mapping[str, Any], listing: list[Item]) -> bool:
+    # What is given to a question by its number may be meant for one that a tool asks, which is about no call.
+    if deed["do"] != "resume" or not listing or "question" in deed:
+        return False
+    return len(valid(deed, listing)) != max(1, len(deed.get("decisions", [])))
 
 
 class _Fork(Exception):
@@ -207,9 +215,11 @@ class _Walk:
         # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
         for number, step in [(0, {"do": "build"}), *self.history.steps()]:
             answered: list[str | None] = []
-            for branch, deed in enumerate(step.get("steps", [step]), start=1):
+            for branch, deed in enumerate(step.get("steps", []), start=1):
                 answered += self._answer(number, deed)
-                self._dispatches(number, branch if "steps" in step else None)
+                self._dispatches(number, branch)
+            answered += self._answer(number, step)
+            self._dispatches(number, None)
             self._turn(number, answered)
 
     def _dispatches(self, number: int, branch: int | None) -> None:
@@ -218,17 +228,17 @@ class _Walk:
                 self.ruling.dispatches.append(self._rule(entry, number))
 
     def _turn(self, number: int, answered: list[str | None]) -> None:
-        """Close the questions that were answered and open those that the step paused on."""
+        """Close the questions that were answered, or are asked no more, and open those that the step paused on."""
         outcome = self.history.outcome(number)
         if outcome not in ("built", "paused", "ended"):
             return
-        self.open -= set(answered)
-        for call in answered:
-            self.given.pop(call, None)
         listing = shown(self.history, number) if outcome == "paused" else []
         self.ruling.readable &= listing is not None
         self.listing = listing or []
-        self.open |= {item.call.id for item in self.listing}
+        asked = {item.call.id for item in self.listing}
+        for call in self.open - (asked - set(answered)):
+            self.given.pop(call, None)
+        self.open = asked
 
     def _answer(self, number: int, deed: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
@@ -280,10 +290,10 @@ class _Walk:
             if not token.spent:
                 token.spent = True
                 return Ruled(entry, call, Class.AUTHORISED)
-        if not exact and not needs_answer(self.history.scenario, Call(call, entry["tool"], entry["args"])):
-            return Ruled(entry, call, Class.UNGATED)
         if call in self.ruling.refused():
             return Ruled(entry, call, Class.REFUSED)
+        if not exact and not needs_answer(self.history.scenario, Call(call, entry["tool"], entry["args"])):
+            return Ruled(entry, call, Class.UNGATED)
         if exact:
             return Ruled(entry, call, Class.REPEATED)
         return Ruled(entry, call, Class.ALTERED, tokens[-1]) if tokens else Ruled(entry, call, Class.UNDECIDED)

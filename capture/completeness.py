@@ -5,6 +5,7 @@ that contradict each other: each is a gap, with the reason that the verdict gets
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -17,6 +18,7 @@ Gap = tuple[str, str]
 """A reason of UNKNOWN, and what exactly is missing."""
 
 
+@lru_cache(maxsize=4)
 def gap(history: CaseHistory) -> Gap | None:
     """Return the first gap of a history, or None if it is a whole observation."""
     return next(_gaps(history), None)
@@ -62,15 +64,14 @@ def _ends(history: CaseHistory, step: int) -> Iterator[Gap]:
     """Each thing that a step did came to one end, of a kind that it can come to."""
     outcomes = history.of("outcome", step=step)
     deeds = _deeds(history, step)
-    if [entry.get("branch") for entry in outcomes] != [branch for branch, _ in deeds]:
-        yield (
-            "error",
-            f"step {step} has no outcome" if len(outcomes) < len(deeds) else f"step {step} has outcomes of something else",
-        )
+    found = {entry.get("branch"): entry["status"] for entry in outcomes}
+    if found.keys() != {branch for branch, _ in deeds}:
+        missing = len(found) < len(deeds)
+        yield "error", f"step {step} has no outcome" if missing else f"step {step} has outcomes of something else"
         return
-    for (_, deed), entry in zip(deeds, outcomes, strict=True):
-        if entry["status"] not in _POSSIBLE[deed["do"]]:
-            yield "error", f"step {step} cannot have the outcome {entry['status']}"
+    for branch, deed in deeds:
+        if found[branch] not in _POSSIBLE[deed["do"]]:
+            yield "error", f"step {step} cannot have the outcome {found[branch]}"
 
 
 def _deeds(history: CaseHistory, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
@@ -176,9 +177,27 @@ def _checkpoints(history: CaseHistory) -> Iterator[Gap]:
 
 
 def _last(history: CaseHistory, returned: Entry) -> Iterator[Gap]:
+    """Of what a step or branch returned, a checkpoint of the step that nothing follows holds the conversation."""
     step = returned["step"]
-    for found in history.of("checkpoint", step=step)[-1:]:
-        if line(found["messages"]) != line(returned["messages"]):
-            yield "unobservable", f"the last checkpoint of step {step} is not of the conversation that it returned"
+    leaves = _leaves(history, step)
+    if "branch" not in returned:
+        leaves = leaves[-1:]
+    if leaves and not any(_holds(found, returned, history) for found in leaves):
+        yield "unobservable", f"the last checkpoint of step {step} is not of the conversation that it returned"
+    for found in leaves if "branch" not in returned else []:
         if bool(found["next"]) != (history.outcome(step) == "paused"):
             yield "unobservable", f"the last checkpoint of step {step} does not agree with how the step ended"
+
+
+def _leaves(history: CaseHistory, step: int) -> list[Entry]:
+    """Return the checkpoints of a step that none of its others follows: one, or one for each line of branches."""
+    found = history.of("checkpoint", step=step)
+    followed = {entry["parent"] for entry in found}
+    return [entry for entry in found if entry["checkpoint"] not in followed]
+
+
+def _holds(checkpoint: Entry, returned: Entry, history: CaseHistory) -> bool:
+    # Where one call of a turn waits, what another one was told already is returned, but in no checkpoint yet.
+    paused = history.outcome(returned["step"]) == "paused"
+    messages = returned["messages"][: len(checkpoint["messages"])] if paused else returned["messages"]
+    return line(checkpoint["messages"]) == line(messages)

@@ -96,9 +96,11 @@ def check(value: object, name: str, where: str, part: str | None = None) -> None
 
     A `part` names one of the schema's own definitions, for a value that is known to be of that kind.
     """
+    known = part if isinstance(part, str) and part in schema(name).get("$defs", {}) else None
+    if _fits(value, name, known):
+        return
     import jsonschema
 
-    known = part if isinstance(part, str) and part in schema(name).get("$defs", {}) else None
     error = jsonschema.exceptions.best_match(_validator(name, known).iter_errors(value))
     if error is not None:
         raise InputRefused(
@@ -129,15 +131,22 @@ def _encode(text: str) -> bytes:
 
 
 def _refuse_floats(value: object) -> None:
-    if isinstance(value, float):
-        raise TypeError("a float has no canonical form; write it as text")
-    for part in _parts(value):
-        _refuse_floats(part)
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, float):
+            raise TypeError("a float has no canonical form; write it as text")
+        left += _parts(part)
 
 
 def _parts(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
+    # By exact type first: asking an abstract class takes ten times as long, and there are millions of texts.
+    kind = type(value)
+    if kind is str or kind is int:
+        return ()
+    if kind is dict or isinstance(value, Mapping):
+        found: Iterable[object] = value.values()  # type: ignore[attr-defined]  # a type that was compared is not narrowed
+        return found
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -155,16 +164,41 @@ def _refuse_number(text: str) -> None:
 
 
 def _refuse_depth(value: object) -> None:
-    layer = [value]
-    for _ in range(_DEEPEST):
-        layer = [part for found in layer for part in _parts(found)]
-    if layer:
-        raise RecursionError
+    layer, depth = [value], 0
+    while layer:
+        layer, depth = [part for found in layer for part in _parts(found)], depth + 1
+        if depth > _DEEPEST:
+            raise RecursionError
 
 
 def _said(error: ValueError | RecursionError) -> str:
     # Python's own sentence about depth speaks of its stack.
     return "nested too deeply" if isinstance(error, RecursionError) else str(error).rstrip(".")
+
+
+def _fits(value: object, name: str, part: str | None) -> bool:
+    """Tell quickly whether a value fits; False says nothing, since jsonschema has the last word and the better sentence."""
+    try:
+        return bool(_quick_validator(name, part).is_valid(value))
+    except (ValueError, OverflowError):
+        # It takes no lone surrogate, which a model or tool can produce.
+        return False
+
+
+@cache
+def _quick_validator(name: str, part: str | None) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.Draft202012Validator(_root(name, part), retriever=_schema_of)
+
+
+def _schema_of(uri: str) -> dict[str, Any]:
+    """Return the schema that another one names; there are none but the package's."""
+    return schema(uri.rpartition("/")[2].removesuffix(".schema.json"))
+
+
+def _root(name: str, part: str | None) -> dict[str, Any]:
+    return {"$ref": f"{name}.schema.json#/$defs/{part}"} if part else schema(name)
 
 
 @cache
@@ -173,11 +207,10 @@ def _validator(name: str, part: str | None) -> Any:
     from referencing import Registry, Resource
 
     def retrieve(uri: str) -> Any:
-        return Resource.from_contents(schema(uri.removesuffix(".schema.json")))
+        return Resource.from_contents(_schema_of(uri))
 
-    root = {"$ref": f"{name}.schema.json#/$defs/{part}"} if part else schema(name)
     # referencing builds its classes with attrs, whose generated constructor the types do not show.
-    return jsonschema.Draft202012Validator(root, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+    return jsonschema.Draft202012Validator(_root(name, part), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
 
 
 def _complaint(error: Any) -> str:

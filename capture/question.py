@@ -78,12 +78,21 @@ def _alone(value: Mapping[str, Any], review: Entry) -> list[Item] | None:
 
 def _types(schema: Mapping[str, Any]) -> Iterator[str]:
     """Yield the types of decision that a schema of answers offers: its own, or those of its branches."""
-    branches = [branch for key in ("oneOf", "anyOf") for branch in schema.get(key, [])] or [schema]
-    for branch in branches:
+    branches = [branch for key in ("oneOf", "anyOf") for branch in _list(schema.get(key))] or [schema]
+    for branch in map(_table, branches):
         named = str(branch.get("$ref", "")).removeprefix("#/$defs/")
-        kind = schema.get("$defs", {}).get(named, branch).get("properties", {}).get("type", {}).get("const")
+        found = _table(_table(schema.get("$defs")).get(named, branch))
+        kind = _table(_table(found.get("properties")).get("type")).get("const")
         if isinstance(kind, str):
             yield kind
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _together(value: Any, review: Entry) -> list[Item] | None:

@@ -64,7 +64,8 @@ def judge(history: CaseHistory, claims: Iterable[str]) -> CaseVerdict:
 def judge_claim(history: CaseHistory, claim: Claim) -> Judgement:
     """Judge a history by one claim."""
     missing = gap(history)
-    unseen = any(not _observed(history, vantage) for vantage in claim.vantages)
+    # An agent that could not be built had nothing to show: no claim about what it does is applicable.
+    unseen = history.outcome(0) != "raised" and any(not _observed(history, vantage) for vantage in claim.vantages)
     finding = Finding(0, unknown="unobservable") if unseen else claim.find(history)
     if finding.faults:
         return Judgement(claim.name, FAIL, None, finding.examined, finding.faults)

@@ -34,7 +34,7 @@ def bad_refused(history: CaseHistory) -> Finding:
 def recoverable(history: CaseHistory) -> Finding:
     """Examine every valid answer that was given in a step after one with an answer that was none."""
     bad = bad_answers(history)
-    later = [answer for answer in rulings(history).first.answers if bad and answer.step > bad[0]]
+    later = [answer for answer in rulings(history).first.answers if bad and answer.step > bad[0] and answer.step not in bad]
     steps = dict.fromkeys(answer.step for answer in later)
     refused = [step for step in steps if history.outcome(step) == "raised" and not _tool_failed(history, step)]
     return Finding(len(later), tuple(Fault(numbered("outcome", step), "taken", "raised") for step in refused))

@@ -1,6 +1,6 @@
 """Claims about what the reviewer was shown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from capture.authority import Call, Class, Item, Ruled, Ruling, needs_answer, proposals, same, shown
@@ -39,21 +39,22 @@ def proposal_shown(history: CaseHistory) -> Finding:
 )
 def shown_first(history: CaseHistory) -> Finding:
     """Examine every dispatch that belongs to a gated call."""
-    calls = {call.id: call for call in proposals(history) if needs_answer(history.scenario, call)}
+    calls = [call for call in proposals(history) if needs_answer(history.scenario, call)]
+    gated = {call.id for call in calls}
 
     def find(ruling: Ruling) -> Finding:
-        ran = [ruled for ruled in ruling.dispatches if ruled.call in calls or ruled.kind is Class.UNDECIDED]
+        ran = [ruled for ruled in ruling.dispatches if ruled.call in gated or ruled.kind is Class.UNDECIDED]
         hidden = [ruled for ruled in ran if not _was_shown(history, ruled, calls)]
         return Finding(len(ran), tuple(Fault(evidence("review", ruled.call), "shown before it ran", None) for ruled in hidden))
 
     return by_ruling(history, find)
 
 
-def _was_shown(history: CaseHistory, ruled: Ruled, calls: Mapping[str | None, Call]) -> bool:
-    call = calls.get(ruled.call)
+def _was_shown(history: CaseHistory, ruled: Ruled, calls: list[Call]) -> bool:
+    own = [call for call in calls if call.id == ruled.call]
     steps = [number for number, _ in history.steps() if number < ruled.entry["step"]]
-    items = [item for number in steps for item in shown(history, number) or [] if call and item.call.id == call.id]
-    return any(call and item.call.tool == call.tool and same(item.call.args, call.args) for item in items)
+    items = [item.call for number in steps for item in shown(history, number) or []]
+    return any(item.id == call.id and item.tool == call.tool and same(item.args, call.args) for item in items for call in own)
 
 
 def _gated(history: CaseHistory, step: int) -> list[Call]:

@@ -61,7 +61,9 @@ def respond_is_result(history: CaseHistory) -> Finding:
     messages = history.final_messages()
     if messages is None:
         return Finding(len(answers), unknown="unfinished" if answers else None)
-    faults = []
+    faults: list[Fault] = []
+    if history.last_outcome() != "ended" and not answers.keys() <= {message.get("answers") for message in messages}:
+        return Finding(len(answers), unknown="unfinished")
     for call, answer in answers.items():
         wanted = [{"status": "success", "content": answer.decision["message"]}]
         found = [{key: message[key] for key in ("status", "content")} for message in messages if message.get("answers") == call]
@@ -85,7 +87,9 @@ def reason_told(history: CaseHistory) -> Finding:
     messages = history.final_messages()
     if messages is None:
         return Finding(len(reasons), unknown="unfinished" if reasons else None)
-    faults = []
+    faults: list[Fault] = []
+    if history.last_outcome() != "ended" and not reasons.keys() <= {message.get("answers") for message in messages}:
+        return Finding(len(reasons), unknown="unfinished")
     for call, reason in reasons.items():
         found = [str(message["content"]) for message in messages if message.get("answers") == call]
         if not any(reason in text for text in found):

@@ -1,6 +1,5 @@
 """Observations: what the framework shows of a thread, as plain JSON."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -25,10 +24,16 @@ def message_record(message: BaseMessage) -> dict[str, Any]:
     return record
 
 
-def checkpoints(agent: Any, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what each checkpoint of a thread holds, the oldest first."""
-    for snapshot in reversed(list(agent.get_state_history(config))):
-        yield _checkpoint(snapshot)
+def checkpoints(agent: Any, config: dict[str, Any], known: set[str]) -> list[dict[str, Any]]:
+    """Return what each checkpoint of a thread holds that is newer than all known ones, the oldest first, and make them known."""
+    found = []
+    for snapshot in agent.get_state_history(config):
+        # The history begins with the newest: behind one that is known there is nothing new, and reading it would take long.
+        if snapshot.config["configurable"]["checkpoint_id"] in known:
+            break
+        found.append(_checkpoint(snapshot))
+    known.update(record["checkpoint"] for record in found)
+    return found[::-1]
 
 
 def _checkpoint(snapshot: Any) -> dict[str, Any]:

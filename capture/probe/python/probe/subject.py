@@ -10,7 +10,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from probe import gate, middleware, updates, ways
-from probe.journal import Journal
+from probe.journal import BRANCH, Journal
 from probe.model import ScriptedModel
 from probe.observer import checkpoints, message_record
 from probe.questions import Impossible, Questions
@@ -95,12 +95,13 @@ class Subject:
 
     def _given(self, step: dict[str, Any], number: int) -> Any:
         """Return what the step puts in: a message, an answer, or nothing."""
+        branch = [str(BRANCH.get())] if BRANCH.get() else []
         if step["do"] in ("invoke", "message"):
-            return {"messages": [HumanMessage(step["text"], id=f"human-{number}")]}
+            return {"messages": [HumanMessage(step["text"], id="-".join(["human", str(number), *branch]))]}
         return Command(resume=self._questions.answer(step)) if step["do"] == "resume" else None
 
     def _config(self, step: dict[str, Any]) -> dict[str, Any]:
-        place = {"checkpoint_id": self._chosen(step["at"])} if "at" in step else {}
+        place = {"checkpoint_id": self._chosen(step["at"]), "checkpoint_ns": ""} if "at" in step else {}
         return {"configurable": {**_THREAD, **place}}
 
     def _chosen(self, at: dict[str, Any]) -> str:
@@ -143,7 +144,5 @@ class Subject:
         self._journal.observe("messages", messages=[message_record(message) for message in returned.values["messages"]])
 
     def _observe_checkpoints(self) -> None:
-        for record in checkpoints(self._agent, {"configurable": _THREAD}):
-            if record["checkpoint"] not in self._known:
-                self._known.add(record["checkpoint"])
-                self._journal.observe("checkpoint", **record)
+        for record in checkpoints(self._agent, {"configurable": _THREAD}, self._known):
+            self._journal.observe("checkpoint", **record)
