@@ -444,17 +444,6 @@ def test_a_decision_that_the_schema_does_not_offer_gives_nothing() -> None:
     assert (classes(found), bad_answers(found)) == (["undecided"], [2])
 
 
-WAITS = pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
-
-NO_SCHEMAS: list[dict[str, Any]] = [
-    {"oneOf": [1]},
-    {"oneOf": 5},
-    {"oneOf": [{"$ref": "#/$defs/x"}], "$defs": []},
-    {"properties": []},
-    {"properties": {"type": True}},
-]
-
-
 @pytest.mark.parametrize(
     "schema",
     [
@@ -463,7 +452,11 @@ NO_SCHEMAS: list[dict[str, Any]] = [
         {"properties": {"type": {"const": "approve"}, "more": {"$ref": "file:///etc/passwd"}}, "required": ["more"]},
         {"$ref": "#/$defs/none", "properties": {"type": {"const": "approve"}}},
         {},
-        *(pytest.param(schema, marks=WAITS) for schema in NO_SCHEMAS),
+        {"oneOf": [1]},
+        {"oneOf": 5},
+        {"oneOf": [{"$ref": "#/$defs/x"}], "$defs": []},
+        {"properties": []},
+        {"properties": {"type": True}},
     ],
     ids=str,
 )
@@ -490,15 +483,25 @@ def test_a_schema_that_is_none_or_points_elsewhere_fits_nothing(schema: dict[str
         {"do": "resume", "value": "yes"},
         {"do": "resume", "value": True},
         {"do": "resume", "none": ["value"]},
-        {"do": "resume", "value": {"approved": True}, "question": 1},
+        {"do": "resume", "value": {"approved": True}},
     ],
-    ids=["text", "true", "None", "by the question's number"],
+    ids=["text", "true", "None", "a table"],
 )
 @pytest.mark.parametrize("asked", [ask(1, A), ask_each(1, A)], ids=["together", "alone"])
 def test_a_value_that_is_no_answer_gives_nothing(asked: list[Entry], step: dict[str, Any]) -> None:
     """Whatever a framework makes of a value that is no decision, it is nobody's leave to run a call."""
     found = history([step], propose(1, A), asked, dispatch(2, A), end(2, "ended"))
     assert (classes(found), bad_answers(found)) == (["undecided"], [2])
+
+
+@pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
+def test_a_value_given_to_a_question_by_its_number_is_no_answer_to_one_about_a_call() -> None:
+    """By the number it is known which question is meant: of two listed, one is about a call, and the other is a tool's own."""
+    own = seen("review", 1, question="t", value={"sure": "?"})
+    for number, bad in ((1, [2]), (2, [])):
+        step = {"do": "resume", "value": "yes", "question": number}
+        found = history([step], propose(1, A), ask_each(1, A), own, dispatch(2, A), ask_each(2, A), tools=[ASKING])
+        assert (classes(found), bad_answers(found)) == (["undecided"], bad)
 
 
 @pytest.mark.parametrize("by", [None, "id"])
@@ -551,6 +554,14 @@ def test_an_impossible_step_delivers_nothing() -> None:
     assert bad_answers(found) == []
 
 
+def test_a_question_that_is_asked_no_more_is_closed() -> None:
+    """An approval raised, the call ran without another answer, and the run ended: asked again from before, it is a new question."""
+    approve = decide(("a", "approve"))
+    steps = [approve, {"do": "continue"}, {"do": "replay", "at": {"paused": 1}}, approve]
+    ran = [end(2, "raised"), dispatch(3, A), end(3, "ended"), *ask(4, A), dispatch(5, A, 2), end(5, "ended")]
+    assert classes(history(steps, propose(1, A), ask(1, A), ran)) == ["authorised", "authorised"]
+
+
 # --- several at once
 
 
@@ -585,12 +596,19 @@ def test_what_is_said_while_an_answer_runs_gives_nothing() -> None:
     assert classes(history([both], propose(1, A), ask(1, A), branches)) == ["authorised", "repeated"]
 
 
-@WAITS
 def test_what_ran_in_no_branch_is_ruled_all_the_same() -> None:
     """A dispatch that nobody can tell the branch of is not lost: it is ruled by all that was answered at once."""
     both = {"do": "concurrently", "steps": [decide(("a", "reject")), decide(("a", "reject"))]}
     branches = [*at_once(1, end(2, "ended")), *at_once(2, end(2, "ended"))]
     assert classes(history([both], propose(1, A), ask(1, A), dispatch(2, A), branches)) == ["refused"]
+
+
+def test_a_bad_answer_among_several_at_once_is_a_bad_answer() -> None:
+    """A step that takes several at once is bad if one of them answers with what is no answer."""
+    branches = [*at_once(1, end(2, "raised")), *at_once(2, end(2, "raised"))]
+    for other, bad in ((decide(("a", "approve")), []), ({"do": "resume", "value": "yes"}, [2]), ({"do": "continue"}, [])):
+        both = {"do": "concurrently", "steps": [decide(("a", "approve")), other]}
+        assert bad_answers(history([both], propose(1, A), ask(1, A), branches)) == bad
 
 
 # --- what the case itself states
@@ -609,7 +627,6 @@ def test_an_ungated_call_that_is_asked_about_and_approved_spends_its_token() -> 
     assert classes(found) == ["authorised", "repeated"]
 
 
-@WAITS
 def test_an_ungated_call_that_is_asked_about_and_rejected_must_not_run() -> None:
     """A rejection forbids a call, also one that needed no answer."""
     found = history([decide(("a", "reject"))], propose(1, A), ask(1, A), dispatch(2, A), end(2, "ended"), ungated=["a"])
