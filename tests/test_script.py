@@ -225,15 +225,20 @@ def test_an_option_that_is_no_identifier_is_no_code() -> None:
     assert printed_by([known])["test/varied"] == [("failed", "TypeError")]
 
 
-@pytest.mark.parametrize("name", ["class", "show", "print", "Command", "open", "branch_1", "agent"])
-def test_names_of_tools_do_not_hide_those_of_the_script(name: str) -> None:
+def test_names_of_tools_do_not_hide_those_of_the_script() -> None:
     """A tool may be called like a word of Python, a function of the script or a helper; so may a parameter."""
-    parameters = ["show", "time"]
-    tools = [{"name": name, "description": "d", "returns": "r", "parameters": parameters, "before": [{"wait": 1}]}]
-    tools.append({"name": f"{name}_", "description": "d", "returns": "r", "parameters": []})
-    args = dict.fromkeys(parameters, "now")
-    calls = [{"id": "call-1", "tool": name, "args": args}]
-    known = varied({"tools": tools, "middleware": []}, script=[{"calls": calls}, {"text": "Done."}])
-    lines = printed_by([Case(known.id, {**known.scenario, "steps": known.scenario["steps"][:1]}, ())])["test/varied"]
-    assert lines[0] == ("dispatch", (name, args))
-    assert lines[-1] == ("message", ("ai", "Done.", [], None))
+    names = ["class", "show", "print", "Command", "open", "branch_1", "agent"]
+    args = {"show": "now", "time": "now"}
+    lines = printed_by([named(name, args) for name in names])
+    for name in names:
+        assert lines[f"test/{name}"][0] == ("dispatch", (name, args))
+        assert lines[f"test/{name}"][-1] == ("message", ("ai", "Done.", [], None))
+
+
+def named(name: str, args: Mapping[str, str]) -> Case:
+    """Return the case of a call of a tool with a name, beside the tool whose name Python would have it change to."""
+    tool = {"name": name, "description": "d", "returns": "r", "parameters": list(args), "before": [{"wait": 1}]}
+    other = {"name": f"{name}_", "description": "d", "returns": "r", "parameters": []}
+    turns = [{"calls": [{"id": "call-1", "tool": name, "args": args}]}, {"text": "Done."}]
+    known = varied({"tools": [tool, other], "middleware": []}, script=turns, steps=[{"do": "invoke", "text": "Go."}])
+    return Case(f"test/{name}", known.scenario, ())
