@@ -29,15 +29,18 @@ _MESSAGES = {"ai": "AIMessage", "human": "HumanMessage", "remove": "RemoveMessag
 def steps(scenario: Mapping[str, Any]) -> str:
     """Return the steps; where anything may be raised, each within `step()`, which shows it and goes on."""
     is_quiet = _is_quiet(scenario)
-    return "\n".join(_step(step, number, scenario, is_quiet=is_quiet) for number, step in enumerate(scenario["steps"], start=1))
+    return "\n".join(
+        _step(step, str(number), scenario, is_quiet=is_quiet) for number, step in enumerate(scenario["steps"], start=1)
+    )
 
 
-def _step(step: Step, number: int, scenario: Mapping[str, Any], *, is_quiet: bool) -> str:
+def _step(step: Step, place: str, scenario: Mapping[str, Any], *, is_quiet: bool) -> str:
     if step["do"] == "wait":
         return "wait()"
     if step["do"] == "concurrently":
-        return _concurrently([_step(part, number, scenario, is_quiet=is_quiet) for part in step["steps"]])
-    lines = _update(step) if step["do"] == "update-state" else _run(step, number, scenario)
+        parts = enumerate(step["steps"], start=1)
+        return _concurrently([_step(part, f"{place}-{branch}", scenario, is_quiet=is_quiet) for branch, part in parts])
+    lines = _update(step) if step["do"] == "update-state" else _run(step, place, scenario)
     return "\n".join(lines) if is_quiet else f"with step():\n{block(lines)}".rstrip("\n")
 
 
@@ -47,10 +50,10 @@ def _concurrently(parts: Sequence[str]) -> str:
     return "".join([*functions, f"\n\nconcurrently({', '.join(branches)})"])
 
 
-def _run(step: Step, number: int, scenario: Mapping[str, Any]) -> list[str]:
+def _run(step: Step, place: str, scenario: Mapping[str, Any]) -> list[str]:
     """Return the lines of a step that runs the agent."""
     if step["do"] in ("invoke", "message"):
-        named = {"id": f"human-{number}"} if "ids" in flags(scenario) else {}
+        named = {"id": f"human-{place}"} if "ids" in flags(scenario) else {}
         said = _message({"type": "human", "text": step["text"], **named})
         return [_shown(f'{{"messages": [{said.source}]}}', step, scenario["subject"])]
     if step["do"] == "resume":
