@@ -29,9 +29,8 @@ _MESSAGES = {"ai": "AIMessage", "human": "HumanMessage", "remove": "RemoveMessag
 def steps(scenario: Mapping[str, Any]) -> str:
     """Return the steps; where anything may be raised, each within `step()`, which shows it and goes on."""
     is_quiet = _is_quiet(scenario)
-    return "\n".join(
-        _step(step, str(number), scenario, is_quiet=is_quiet) for number, step in enumerate(scenario["steps"], start=1)
-    )
+    numbered = enumerate(scenario["steps"], start=1)
+    return "\n".join(_step(step, str(number), scenario, is_quiet=is_quiet) for number, step in numbered)
 
 
 def _step(step: Step, place: str, scenario: Mapping[str, Any], *, is_quiet: bool) -> str:
