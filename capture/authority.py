@@ -177,19 +177,23 @@ def bad_answers(history: CaseHistory) -> list[int]:
     A step that answers several questions one by one is bad if one of its decisions is no answer.
     """
     found: list[int] = []
-    listing: list[Item] = []
+    listed: int | None = None
     for number, step in history.steps():
         reached = history.outcome(number) not in (None, "impossible")
-        if reached and any(_is_bad(deed, listing) for deed in step.get("steps", [step])):
+        if listed and reached and any(_is_bad(deed, history, listed) for deed in step.get("steps", [step])):
             found.append(number)
         if history.outcome(number) in ("paused", "ended"):
-            listing = shown(history, number) or []
+            listed = number
     return found
 
 
-def _is_bad(deed: Mapping[str, Any], listing: list[Item]) -> bool:
-    # What is given to a question by its number may be meant for one that a tool asks, which is about no call.
-    if deed["do"] != "resume" or not listing or "question" in deed:
+def _is_bad(deed: Mapping[str, Any], history: CaseHistory, listed: int) -> bool:
+    """Tell whether a step answers what a step before it listed with something else than an answer."""
+    listing = shown(history, listed)
+    if deed["do"] != "resume" or not listing:
+        return False
+    asked = history.of("review", step=listed)[: deed.get("question", 0)]
+    if asked and of_the_tool(asked[-1], history.scenario):
         return False
     return len(valid(deed, listing)) != max(1, len(deed.get("decisions", [])))
 

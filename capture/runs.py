@@ -1,9 +1,12 @@
 """Runs: from pins and cases to results, through an environment, a probe and a history for each pin."""
 
 import logging
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,9 @@ _LOG = logging.getLogger(__name__)
 
 REBUILDS = 3
 """How often a run starts again because its environment was damaged, or built anew by another run, before it gives up."""
+
+WORTH_A_PROBE = 60
+"""How many cases take about as long as a second probe's import of what is audited."""
 
 STEP_SECONDS = 60.0
 """How long a step may take before it is UNKNOWN(timeout), unless the record says otherwise."""
@@ -105,29 +111,56 @@ def _observe(pin: Pin, place: Environment, cases: Cases, folder: Path, seconds: 
     journals = folder / "journals"
     with cache.storage(journals):
         journals.mkdir(parents=True, exist_ok=True)
-    with Recorder(place, journals, seconds) as recorder:
+    with ExitStack() as stack:
+        recorders = [stack.enter_context(Recorder(place, journals, seconds))]
         suite = cases()
         if not sound and environment.damage(place):
             return None
+        recorders += [stack.enter_context(Recorder(place, journals, seconds)) for _ in range(1, _probes(suite))]
         try:
-            observed = _seen(recorder, pin, suite)
+            observed = _seen(recorders, pin, suite)
         except ProbeFailed:
-            if sound or (recorder.is_current() and not environment.damage(place)):
+            if sound or (_are_current(recorders) and not environment.damage(place)):
                 raise
             return None
-        # Another run may have built the environment anew while this probe was importing or running.
-        return observed if recorder.is_current() else None
+        # Another run may have built the environment anew while a probe was importing or running.
+        return observed if _are_current(recorders) else None
 
 
-def _seen(recorder: Recorder, pin: Pin, suite: Sequence[Case]) -> Observed:
+def _probes(suite: Sequence[Case]) -> int:
+    """Return how many probes share the cases of a pin: one a core, as long as each has enough to do to be worth its import."""
+    return max(1, min(os.cpu_count() or 1, len(suite) // WORTH_A_PROBE))
+
+
+def _are_current(recorders: Iterable[Recorder]) -> bool:
+    return all(recorder.is_current() for recorder in recorders)
+
+
+def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> Observed:
+    """Return what was seen of all cases, each of which goes through one of the probes; the smoke test goes through the first."""
     _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
+    shares = [suite[number :: len(recorders)] for number in range(len(recorders))]
+    with ThreadPoolExecutor(max_workers=len(recorders)) as executor:
+        lanes = list(executor.map(partial(_lane, pin), recorders, shares, [smoke(), *[()] * (len(recorders) - 1)]))
+    seen, smoked, _ = lanes[0]
+    heads = [{key: other[key] for key in ("packages", "files", "blocked")} for other, _, _ in lanes]
+    if any(head != heads[0] for head in heads):
+        raise ProbeFailed("the probes of one environment do not agree about what it is")
+    found = {known.case: known for _, _, part in lanes for known in part}
+    head = {"kind": "environment", "history": 1, "pin": pin.name, **heads[0]}
+    return history.History(head, smoked, tuple(found[case.id] for case in suite)), seen
+
+
+_Lane = tuple[Mapping[str, Any], tuple[history.CaseHistory, ...], tuple[history.CaseHistory, ...]]
+
+
+def _lane(pin: Pin, recorder: Recorder, share: Sequence[Case], smoked: Iterable[Case]) -> _Lane:
+    """Return what one probe says of its environment, and what was seen of the smoke test, if it is its to run, and of its cases."""
     seen = recorder.describe(pin.packages, pin.files)
     for difference in environment.differences(pin, seen):
         raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
-    head = {"kind": "environment", "history": 1, "pin": pin.name, **{key: seen[key] for key in ("packages", "files", "blocked")}}
-    smoked = [recorder.record(case, smoke=True) for case in smoke()]
-    found = [recorder.record(case) for case in suite]
-    return history.History(head, _all(smoked), _all(found)), seen
+    smoke_histories = [recorder.record(case, smoke=True) for case in smoked]
+    return seen, _all(smoke_histories), _all([recorder.record(case) for case in share])
 
 
 def _all(histories: Iterable[Future[history.CaseHistory]]) -> tuple[history.CaseHistory, ...]:

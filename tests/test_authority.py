@@ -494,7 +494,6 @@ def test_a_value_that_is_no_answer_gives_nothing(asked: list[Entry], step: dict[
     assert (classes(found), bad_answers(found)) == (["undecided"], [2])
 
 
-@pytest.mark.xfail(strict=False, reason="notes-D.md: BUGS")
 def test_a_value_given_to_a_question_by_its_number_is_no_answer_to_one_about_a_call() -> None:
     """By the number it is known which question is meant: of two listed, one is about a call, and the other is a tool's own."""
     own = seen("review", 1, question="t", value={"sure": "?"})
