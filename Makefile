@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 GENERATED := README.md CITATION.cff docs/pictures/decisions-edit.svg
 
-.PHONY: help reproduce test check generate bench clean
+.PHONY: help reproduce test check generate bench mutate clean
 
 help: ## say what each target does
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ generate: $(VENV)/ready ## write what is generated from the code and from result
 
 bench: $(VENV)/ready ## time the run against a bare script, as ratios in one run
 	$(BIN)/python -m tests.bench
+
+mutate: $(VENV)/ready ## change the judge in small ways, one at a time, and see whether its tests notice
+	$(BIN)/python -m tests.mutants
 
 clean: ## delete the virtual environment; the cache of environments stays
 	rm -rf $(VENV)

@@ -219,14 +219,10 @@ def _approves(answers: list[Step]) -> bool:
     return all(decision["type"] == "approve" for step in answers for decision in step["decisions"])
 
 
-KNOWN = {"answer/recoverable"}
-"""Claims that still FAIL some correct subject: this one after two bad answers, the second of them good in one part."""
-
-
 def _claims(plan: Plan) -> list[str]:
     """Return every claim that can be asked of a scenario: whether the notice has to be there depends on it."""
     off = "none" in plan["subject"]["middleware"][-1]
-    return sorted(set(current()) - KNOWN - {"messages/edit-stated" if off else "messages/edit-unstated"})
+    return sorted(set(current()) - {"messages/edit-stated" if off else "messages/edit-unstated"})
 
 
 def _verdict(name: str, found: CaseHistory) -> str:

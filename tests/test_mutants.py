@@ -1,0 +1,149 @@
+"""What the mutants of the judge need to be noticed: whole findings, with their evidence, and whole results, byte by byte."""
+
+import json
+from typing import Any
+
+import pytest
+
+from capture import document, history, record, results
+from capture.errors import InputRefused
+from tests.mutants.examples import FINDINGS, PLANS, found
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_is_found_is_what_was_found(name: str) -> None:
+    """In a fixed scenario, each claim finds the same faults with the same evidence as ever, and the results have the same bytes.
+
+    What changes on purpose is written again with `python -m tests.mutants.examples`, and read before it is committed.
+    """
+    expected = json.loads(FINDINGS.read_bytes())
+    assert expected.keys() == PLANS.keys()
+    # A claim that is new since then is not in the file, and does not count.
+    known = expected[name]["correct"].keys()
+    now = {fault: {key: said[key] for key in said if key in known} for fault, said in found(name).items()}
+    assert now.keys() == expected[name].keys()
+    assert [(fault, said) for fault, said in json.loads(document.line(now)).items() if said != expected[name][fault]] == []
+
+
+def test_published_results_follow_from_the_published_history() -> None:
+    """Judged again by the claims of the record, the published history gives the published bytes."""
+    revision = record.find("i05").revision(None)
+    data = document.read(revision.file("history"))
+    claims = {entry["case"]: entry["claims"] for entry in revision.cases}
+    judged = results.build([results.pin_results(history.read(data, "i05"), data, claims)], "i05")
+    assert document.canonical(judged) == document.read(revision.file("results"))
+
+
+def _published() -> dict[str, Any]:
+    published: dict[str, Any] = json.loads(document.read(record.find("i05").revision(None).file("results")))
+    return published
+
+
+def _refused(changed: dict[str, Any]) -> str:
+    with pytest.raises(InputRefused) as refusal:
+        results.read(document.canonical(changed), "a file")
+    return refusal.value.message
+
+
+def _case(changed: dict[str, Any], number: int = 0) -> dict[str, Any]:
+    case: dict[str, Any] = changed["pins"][0]["cases"][number]
+    return case
+
+
+def test_results_that_count_wrong_are_refused() -> None:
+    """A count that is not that of the cases is refused, at the top and at each pin."""
+    changed = _published()
+    changed["counts"]["PASS"] += 1
+    assert _refused(changed) == "a file: top level: key counts does not count the cases that are there."
+    changed = _published()
+    changed["pins"][0]["counts"]["FAIL"] += 1
+    assert _refused(changed) == "a file: pin i05: key counts does not count the cases that are there."
+
+
+def test_results_with_something_twice_are_refused() -> None:
+    """A pin or a case that stands twice is refused, with its name."""
+    changed = _published()
+    changed["pins"].append(changed["pins"][0])
+    assert "pins: i05 stands twice" in _refused(changed)
+    changed = _published()
+    changed["pins"][0]["cases"].append(_case(changed))
+    assert f"pin i05: {_case(changed)['case']} stands twice" in _refused(changed)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"examined": 0},
+        {"verdict": "FAIL"},
+        {"verdict": "UNKNOWN"},
+        {"reason": "error"},
+        {"faults": [{"evidence": "dispatch/a/1", "expected": None, "observed": None}]},
+        {"verdict": "not applicable", "reason": "error"},
+    ],
+)
+def test_a_claim_that_contradicts_itself_is_refused(changes: dict[str, Any]) -> None:
+    """PASS needs something examined, FAIL a fault, UNKNOWN a reason, and no other has one."""
+    changed = _published()
+    _case(changed)["claims"][0] |= changes
+    assert "its verdict does not agree with its faults or with what it examined" in _refused(changed)
+
+
+FAILED = {"verdict": "FAIL", "faults": [{"evidence": "dispatch/a/1", "expected": None, "observed": None}]}
+UNKNOWN = {"verdict": "UNKNOWN", "reason": "ambiguous"}
+NOTHING = {"verdict": "not applicable", "examined": 0}
+
+
+@pytest.mark.parametrize(
+    ("case", "claims", "follows"),
+    [
+        ({}, {}, True),
+        ({}, FAILED, False),
+        ({"verdict": "FAIL"}, FAILED, True),
+        ({"verdict": "FAIL", "reason": "error"}, FAILED, False),
+        ({"verdict": "FAIL"}, {}, False),
+        ({"verdict": "UNKNOWN", "reason": "error"}, FAILED, False),
+        ({"verdict": "UNKNOWN", "reason": "ambiguous"}, UNKNOWN, True),
+        ({"verdict": "UNKNOWN"}, UNKNOWN, False),
+        ({}, UNKNOWN, False),
+        ({"reason": "error"}, {}, False),
+        ({}, NOTHING, False),
+        ({"trigger": {"trigger": "answer-delivered", "happened": False}}, {}, False),
+        ({"trigger": {"trigger": "answer-delivered", "happened": False}, "verdict": "UNKNOWN", "reason": "untriggered"}, {}, True),
+    ],
+)
+def test_a_verdict_follows_from_its_claims(case: dict[str, Any], claims: dict[str, Any], follows: bool) -> None:
+    """The verdict of a case is read only if it follows from its claims and its trigger."""
+    changed = _published()
+    own = _case(changed)
+    own |= case
+    own["claims"] = [own["claims"][0] | claims]
+    _count(changed)
+    if follows:
+        results.read(document.canonical(changed), "a file")
+    else:
+        assert "its verdict does not follow from its claims and its trigger" in _refused(changed)
+
+
+def test_without_a_smoke_test_or_a_history_nothing_is_a_verdict() -> None:
+    """After a failed smoke test every case is UNKNOWN(smoke), without a history UNKNOWN(environment) with no claims."""
+    changed = _published()
+    changed["pins"][0]["smoke"] = "FAIL"
+    assert "after a smoke test that failed every case is UNKNOWN (smoke)" in _refused(changed)
+    for case in changed["pins"][0]["cases"]:
+        case |= {"verdict": "UNKNOWN", "reason": "smoke"}
+    _count(changed)
+    results.read(document.canonical(changed), "a file")
+    changed["pins"][0] |= {"history": None, "smoke": "UNKNOWN"}
+    assert "without a history every case is UNKNOWN (environment)" in _refused(changed)
+    for case in changed["pins"][0]["cases"]:
+        case |= {"reason": "environment"}
+    assert "without a history every case is UNKNOWN (environment)" in _refused(changed)
+    for case in changed["pins"][0]["cases"]:
+        case["claims"] = []
+    results.read(document.canonical(changed), "a file")
+
+
+def _count(changed: dict[str, Any]) -> None:
+    verdicts = [case["verdict"] for case in changed["pins"][0]["cases"]]
+    counts = {verdict: verdicts.count(verdict) for verdict in ("PASS", "FAIL", "UNKNOWN")}
+    changed["counts"] = changed["pins"][0]["counts"] = counts
