@@ -11,6 +11,7 @@ from typing import Any
 
 from capture.document import line
 from capture.history import PRIVATE_KEY, CaseHistory, Entry
+from capture.scenario import GATE
 
 __all__ = ["Gap", "gap"]
 
@@ -116,10 +117,18 @@ def _prompts(history: CaseHistory) -> Iterator[Gap]:
     numbers = [entry["number"] for entry in history.of("prompt")]
     if numbers != list(range(1, len(numbers) + 1)):
         yield "unobservable", "the calls of the model are not numbered without a gap"
+    if _others_speak(history):
+        return
     for entry in history.of("messages"):
         spoken = sum(message["type"] == "ai" for message in entry["messages"])
         if spoken > _sources(history, entry["step"]):
             yield "unobservable", f"step {entry['step']} has more messages of the model than calls of it were seen"
+
+
+def _others_speak(history: CaseHistory) -> bool:
+    """Tell whether a middleware of the case, beside the gate, may speak for the model: one that limits or retries does."""
+    kinds = {item["kind"] for item in history.scenario["subject"].get("middleware", [])}
+    return any(kind.endswith("Middleware") and kind != GATE for kind in kinds)
 
 
 def _sources(history: CaseHistory, upto: int) -> int:

@@ -7,12 +7,13 @@ from typing import Any
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["PER_CALL", "check", "deeds", "is_per_call", "options", "policies", "unknown"]
+__all__ = ["GATE", "PER_CALL", "check", "deeds", "is_per_call", "options", "policies", "unknown"]
 
 PER_CALL = "per_call"
 """The option of the middleware that makes it ask about each call on its own."""
 
-_GATE = "HumanInTheLoopMiddleware"
+GATE = "HumanInTheLoopMiddleware"
+"""The middleware under audit, by its name."""
 
 
 def check(scenario: Mapping[str, Any], where: str, *, smoke: bool = False) -> None:
@@ -55,7 +56,7 @@ def deeds(scenario: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _gates(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for item in scenario["subject"].get("middleware", []):
-        if item["kind"] == _GATE:
+        if item["kind"] == GATE:
             yield item.get("options", {})
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from capture.scenario import PER_CALL
+from capture.scenario import GATE, PER_CALL
 
 __all__ = ["variants"]
 
@@ -42,7 +42,7 @@ def _per_call(scenario: Scenario) -> Scenario:
 
 
 def _asking(item: Scenario) -> Scenario:
-    if item["kind"] != "HumanInTheLoopMiddleware":
+    if item["kind"] != GATE:
         return item
     return {**item, "options": {**item.get("options", {}), "interrupt_mode": PER_CALL}}
 

@@ -124,7 +124,9 @@ def ungated_dispatch(history: CaseHistory) -> Finding:
     wanted = [call for call in proposals(history) if not needs_answer(history.scenario, call)]
 
     def find(ruling: Ruling) -> Finding:
-        left = list(wanted)
+        # A person may be asked all the same; what was then approved and ran did run.
+        approved = {ruled.call for ruled in ruling.of(Class.AUTHORISED)}
+        left = [call for call in wanted if call.id not in approved]
         strange = []
         for ruled in ruling.of(Class.UNGATED):
             mine = next((call for call in left if _is(ruled, call, history)), None)

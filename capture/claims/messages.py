@@ -71,6 +71,24 @@ def rejection_is_error(history: CaseHistory) -> Finding:
 
 
 @claim(
+    "messages/rejection-is-error",
+    version=2,
+    sentence="The last tool message that answers a rejected call has the status error.",
+    promised="langchain, HumanInTheLoopMiddleware: a rejection is answered with an error tool message.",
+    vantages=("prompt", "review"),
+)
+def last_answer_of_rejection_is_error(history: CaseHistory) -> Finding:
+    """Examine the last tool message that answers each rejected call: an id may have been another call's before."""
+    rejected = decided(history, "reject")
+    messages = history.final_messages()
+    if messages is None:
+        return _unread(len(rejected))
+    answers = [(call, message) for call in rejected for message in _answers(messages, call)[-1:]]
+    wrong = [(call, message) for call, message in answers if message["status"] != "error"]
+    return Finding(len(answers), tuple(Fault(evidence("messages", call), "error", message["status"]) for call, message in wrong))
+
+
+@claim(
     "messages/edit-stated",
     version=1,
     sentence="The tool message that answers an edited call states each value that the edit put in place.",
@@ -139,7 +157,10 @@ def _action(call: Call) -> dict[str, Any]:
 
 def _edited(history: CaseHistory) -> Iterator[tuple[str | None, Any]]:
     """Yield each value that an edit put in place, with its call; not one that the case itself makes others say."""
-    said = list(_leaves([history.scenario["script"], history.scenario["subject"], _texts(history)]))
+    subject = history.scenario["subject"]
+    # What a body receives is said to nobody.
+    tools = [{key: value for key, value in tool.items() if key != "receives"} for tool in subject["tools"]]
+    said = list(_leaves([history.scenario["script"], {**subject, "tools": tools}, _texts(history)]))
     for call, answer in decided(history, "edit").items():
         for value in _replaced(history, call, answer):
             if value != "" and not any(_in(form, text) for form in _forms(value) for text in said):

@@ -66,10 +66,17 @@ def respond_is_result(history: CaseHistory) -> Finding:
         return Finding(len(answers), unknown="unfinished")
     for call, answer in answers.items():
         wanted = [{"status": "success", "content": answer.decision["message"]}]
-        found = [{key: message[key] for key in ("status", "content")} for message in messages if message.get("answers") == call]
+        told = [message for message in messages if message.get("answers") == call]
+        # An id may have been another call's before, whose answer comes first.
+        found = [{key: message[key] for key in ("status", "content")} for message in told[_turns(messages, call) - 1 :]]
         if found != wanted:
             faults.append(Fault(evidence("messages", call), wanted, found))
     return Finding(len(answers), tuple(faults))
+
+
+def _turns(messages: list[Message], call: str | None) -> int:
+    """Return in how many turns of a conversation a call of this id was proposed."""
+    return sum(known["id"] == call for message in messages for known in message.get("calls", []))
 
 
 @claim(

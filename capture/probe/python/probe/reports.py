@@ -28,10 +28,18 @@ def of_events(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def of_run(run: Any) -> dict[str, Any]:
-    """Return what a run of `stream_events` in its third version reports: its messages, its values, and its pause."""
-    found = [report for values in run.values for report in _walk(values, "values")]
+    """Return what a run of `stream_events` in its third version reports: its values, its tool calls, and its pause."""
+    # Read side by side: a channel that is read after another one has ended is empty.
+    found = [report for name, item in run.interleave("values", "tool_calls") for report in _item(name, item)]
     pauses = [("pause", {"place": "interrupts"}) for _ in (run.interrupts if run.interrupted else ())]
     return _collected([*found, *pauses])
+
+
+def _item(channel: str, item: Any) -> Iterator[Report]:
+    if channel == "values":
+        yield from _walk(item, channel)
+    else:
+        yield "call", {"place": channel, "call": item.tool_call_id, "tool": item.tool_name, "args": plain(item.input)}
 
 
 def _chunk(mode: str, chunk: Any) -> Iterator[Report]:

@@ -95,7 +95,8 @@ class _Body:
         data = self._data
         call = {"call": received.pop(_CALL_ID)} if data.get("call_id") else {}
         injected = {name: _injected(received.pop(name)) for name in data.get("injected", []) if name in received}
-        args = {"args": {**plain(received), **data.get("plant", {})}}
+        # As the defaults of a function would: older releases pass only what was sent, newer ones what the model fills in.
+        args = {"args": {**data.get("defaults", {}), **plain(received), **data.get("plant", {})}}
         return {"tool": data["name"], **args, **call, **({"injected": injected} if injected else {})}
 
     def _act(self, act: dict[str, Any]) -> None:
