@@ -209,8 +209,8 @@ def _after(draw: Draw, plan: Plan, correct: Simulation, answers: list[Step]) -> 
     tools = [{call["tool"] for call in turn["calls"]} for turn in plan["script"] if "calls" in turn]
     alone = len(tools) == 1 and tools[0] <= set(plan["gated"]) and len(plan["subject"]["middleware"]) == 1
     # What was rejected on the way back was run or answered before: what the model is told then says no more than that.
-    final = any("before" in tool for tool in plan["subject"]["tools"]) or not _approves(answers)
-    back = [{"do": "replay", "at": {"paused": number}} for number in range(1, correct.pauses + 1) if alone and not final]
+    alone = alone and _approves(answers)
+    back = [{"do": "replay", "at": {"paused": number}} for number in range(1, correct.pauses + 1) if alone]
     found: list[Step | None] = [None, *([dict(answers[-1])] if answers else []), *back]
     return draw(st.sampled_from(found))
 

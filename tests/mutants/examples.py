@@ -96,6 +96,22 @@ PLANS: dict[str, Plan] = {
     "failed once": _plan(
         [{"calls": [call(1, "send"), call(2, "log")]}], BOTH, [resume(decide(1, "approve")), {"do": "continue"}], fails=True
     ),
+    "bad twice, the second good in part": _plan(
+        [{"calls": [call(1, "send"), call(2, "send")]}],
+        BOTH,
+        [
+            resume(decide(1, "edit"), decide(2, "reject"), by="id"),
+            resume(decide(1, "edit"), decide(2, "reject"), by="id"),
+            resume(decide(1, "approve"), decide(2, "approve"), by="id"),
+        ],
+        options=PER_CALL,
+    ),
+    "good, then bad, then good": _plan(
+        [{"calls": [call(1, "send")]}, {"calls": [call(2, "send")]}],
+        BOTH,
+        [resume(decide(1, "approve")), resume(decide(1, "approve")), resume(edit(2, "fresh", "pay")), resume(decide(2, "approve"))],
+        named=True,
+    ),
     "waiting": _plan([{"calls": [call(1, "send"), call(2, "log")]}], BOTH, [{"do": "replay", "at": {"paused": 1}}]),
     "ungated": _plan([{"calls": [call(1, "log"), call(2, "pay")]}], {"send": True}, [], named=True),
 }
