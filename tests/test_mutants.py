@@ -1,13 +1,22 @@
 """What the mutants of the judge need to be noticed: whole findings, with their evidence, and whole results, byte by byte."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from capture import document, history, record, results
+from capture.authority import rulings
+from capture.case import Case
+from capture.claims import current
 from capture.errors import InputRefused
-from tests.mutants.examples import FINDINGS, PLANS, found
+from capture.history import CaseHistory
+from capture.verdict import NOT_APPLICABLE, judge_claim
+from capture.verdict import UNKNOWN as UNSEEN
+from tests.mutants.examples import ENVIRONMENT, FINDINGS, PLANS, found, histories
+from tests.test_authority import dispatch, end, propose
+from tests.test_authority import history as made
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -32,6 +41,69 @@ def test_published_results_follow_from_the_published_history() -> None:
     claims = {entry["case"]: entry["claims"] for entry in revision.cases}
     judged = results.build([results.pin_results(history.read(data, "i05"), data, claims)], "i05")
     assert document.canonical(judged) == document.read(revision.file("results"))
+
+
+def test_results_of_an_environment_that_could_not_be_had_are_read_again() -> None:
+    """Where nothing could be built every case is UNKNOWN (environment), and the document that says so is one that is read."""
+    cases = [Case(name, plan, ()) for name, plan in (("test/mixed", PLANS["mixed"]), ("test/ungated", PLANS["ungated"]))]
+    unbuilt = results.build([results.unbuilt("langchain-9.9.9", cases)])
+    assert results.read(document.canonical(unbuilt), "a file") == unbuilt
+    assert unbuilt["counts"] == unbuilt["pins"][0]["counts"] == {"PASS": 0, "FAIL": 0, "UNKNOWN": 2}
+    pin = {key: value for key, value in unbuilt["pins"][0].items() if key not in ("cases", "counts")}
+    empty: dict[str, Any] = {"packages": {}, "files": {}, "blocked": [], "smoke": "UNKNOWN", "history": None}
+    assert pin == {"pin": "langchain-9.9.9", **empty}
+    assert [case["case"] for case in unbuilt["pins"][0]["cases"]] == ["test/mixed", "test/ungated"]
+    assert all(case["claims"] == case["calls"] == [] and not case["trigger"]["happened"] for case in unbuilt["pins"][0]["cases"])
+
+
+def test_what_a_tool_was_given_beside_its_arguments_is_observed_once_a_run() -> None:
+    """Injected values stand in the results once for each run of the tool, and not among its arguments."""
+    case = histories("ungated")["correct"]
+    entries = [{**entry, "injected": {"state": 1}} if entry.get("vantage") == "dispatch" else entry for entry in case.entries]
+    pin = results.pin_results(history.History(ENVIRONMENT, (), (replace(case, entries=tuple(entries)),)), b"", {case.case: []})
+    assert pin["cases"][0]["observations"]["injected"] == [
+        {"tool": "log", "values": {"state": 1}},
+        {"tool": "pay", "values": {"state": 1}},
+    ]
+
+
+def test_an_agent_that_was_not_built_leaves_nothing_to_judge() -> None:
+    """Where the construction raised, no claim about what an agent does is UNKNOWN: there was nothing to see."""
+    built = [{"kind": "step", "step": 0, "do": "build"}, {"kind": "outcome", "step": 0, "status": "raised", "error": "ValueError"}]
+    case = CaseHistory("test/raised", PLANS["mixed"], tuple(built))
+    verdicts = {name: judge_claim(case, known).verdict for name, known in current().items()}
+    assert {name for name, verdict in verdicts.items() if verdict != NOT_APPLICABLE} == {"network/none-tried"}
+
+
+@pytest.mark.parametrize("vantage", ["prompt", "checkpoint", "output", "stream", "middleware"])
+def test_a_claim_without_its_vantage_is_unknown(vantage: str) -> None:
+    """A claim that needs a vantage which saw nothing examines nothing, and is UNKNOWN."""
+    case = histories("mixed")["correct"]
+    left = [entry for entry in case.entries if entry.get("vantage") != vantage]
+    for known in current().values():
+        judged = judge_claim(CaseHistory(case.case, case.scenario, tuple(left)), known)
+        if vantage in known.vantages:
+            assert (judged.verdict, judged.examined) == (UNSEEN, 0)
+
+
+def test_a_question_that_nobody_can_read_is_no_review() -> None:
+    """Where the reviewer was shown something of no known form, what was shown and what was allowed is UNKNOWN."""
+    case = histories("waiting")["correct"]
+    entries = [{**entry, "value": "?"} if entry.get("vantage") == "review" else entry for entry in case.entries]
+    changed = CaseHistory(case.case, case.scenario, tuple(entries))
+    core = [name for name in current() if name.startswith("core/")]
+    for name in ("review/proposal-shown", "review/shown-first", *core):
+        finding = current()[name].find(changed)
+        assert (bool(finding.examined), finding.faults, finding.unknown) == (True, (), "unobservable")
+
+
+@pytest.mark.parametrize(("equal", "complete"), [((3, 4, 4), True), ((4, 3, 4), False)])
+def test_exactly_so_many_walks_are_enough(equal: tuple[int, ...], complete: bool) -> None:
+    """Dispatches that could belong to so many equal calls each take 64 walks, which are taken, or 65, which are not."""
+    calls = [(f"c{place}-{number}", str(place)) for place, count in enumerate(equal) for number in range(count)]
+    asked = propose(1, *((name, "log", {"text": text}) for name, text in calls))
+    ran = [dispatch(1, ("", "log", {"text": str(place)}), place) for place in range(len(equal))]
+    assert rulings(made([], asked, ran, end(1, "ended"))).complete == complete
 
 
 def _published() -> dict[str, Any]:

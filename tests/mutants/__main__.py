@@ -5,6 +5,7 @@ import json
 import sys
 import time
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import hypothesis
@@ -37,18 +38,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("modules", nargs="*", default=JUDGE, help="modules of capture, such as authority or claims/core")
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants at a time")
-    parser.add_argument("--only", default="", help="only mutants with this text in their name")
+    parser.add_argument("--only", default=[""], nargs="+", help="only mutants with one of these texts in their name")
+    parser.add_argument("--tests", default=TESTS, nargs="+", help="the tests to run, such as authority or mutants")
     parser.add_argument("--every", type=int, default=1, help="take only every n-th mutant, as a sample")
     parser.add_argument("--json", type=Path, help="write each mutant and what became of it into this file")
     chosen = parser.parse_args()
-    found = [mutant for mutant in _mutants(chosen.modules) if chosen.only in mutant.name][:: chosen.every]
+    found = [mutant for mutant in _mutants(chosen.modules) if any(text in mutant.name for text in chosen.only)][:: chosen.every]
     engine = Engine(found, chosen.jobs, _say)
     start = time.monotonic()
-    _run(engine)
+    _run(engine, chosen.tests)
     if chosen.json:
         chosen.json.write_text(json.dumps(engine.results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _say(f"{time.monotonic() - start:.0f} seconds")
-    return _summary(engine.results, complete=chosen.modules == JUDGE and chosen.every == 1 and not chosen.only)
+    return _summary(engine.results, complete=chosen.modules == JUDGE and chosen.every == 1 and chosen.only == [""])
 
 
 def _mutants(modules: list[str]) -> list[Mutant]:
@@ -56,12 +58,12 @@ def _mutants(modules: list[str]) -> list[Mutant]:
     return [mutant for path in paths for mutant in mutants(path, path.relative_to(ROOT).as_posix())]
 
 
-def _run(engine: Engine) -> None:
+def _run(engine: Engine, chosen: Sequence[str]) -> None:
     # Which example fails first is enough: nobody reads it, so it need not be made small.
     phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
     hypothesis.settings.register_profile("mutants", phases=phases, database=None)
     hypothesis.settings.load_profile("mutants")
-    tests = [str(path) for path in (ROOT / "tests" / f"test_{name}.py" for name in TESTS) if path.is_file()]
+    tests = [str(path) for path in (ROOT / "tests" / f"test_{name}.py" for name in chosen) if path.is_file()]
     options = [
         "-p",
         "no:randomly",

@@ -112,6 +112,11 @@ PLANS: dict[str, Plan] = {
         [resume(decide(1, "approve")), resume(decide(1, "approve")), resume(edit(2, "fresh", "pay")), resume(decide(2, "approve"))],
         named=True,
     ),
+    "an argument added": _plan(
+        [{"calls": [call(1, "send")]}],
+        BOTH,
+        [resume(decide(1, "edit", edited_action={"name": "send", "args": {"to": "to-1", "cc": "fresh"}}))],
+    ),
     "waiting": _plan([{"calls": [call(1, "send"), call(2, "log")]}], BOTH, [{"do": "replay", "at": {"paused": 1}}]),
     "ungated": _plan([{"calls": [call(1, "log"), call(2, "pay")]}], {"send": True}, [], named=True),
 }
