@@ -15,7 +15,7 @@ from capture.history import CaseHistory
 from capture.verdict import NOT_APPLICABLE, judge_claim
 from capture.verdict import UNKNOWN as UNSEEN
 from tests.mutants.examples import ENVIRONMENT, FINDINGS, PLANS, found, histories
-from tests.test_authority import dispatch, end, propose
+from tests.test_authority import A, ask, dispatch, edit, end, propose
 from tests.test_authority import history as made
 
 
@@ -84,6 +84,25 @@ def test_a_claim_without_its_vantage_is_unknown(vantage: str) -> None:
         judged = judge_claim(CaseHistory(case.case, case.scenario, tuple(left)), known)
         if vantage in known.vantages:
             assert (judged.verdict, judged.examined) == (UNSEEN, 0)
+
+
+@pytest.mark.parametrize(("allowed", "kind"), [(["approve"], "authorised"), (["edit"], "authorised"), (["respond"], "undecided")])
+def test_an_edit_may_go_where_a_person_may_approve_or_edit(allowed: list[str], kind: str) -> None:
+    """One of both is enough for an edit into another gated tool; what is offered there beside them is not."""
+    found = made([edit("a", "pay", {"sum": "1"})], propose(1, A), ask(1, A), end(2, "ended"), gated=["send", "pay"])
+    found.scenario["subject"]["middleware"][0]["options"]["interrupt_on"]["pay"] = {"allowed_decisions": allowed}
+    ran = dispatch(2, ("a", "pay", {"sum": "1"}), named=True)
+    ruling = rulings(replace(found, entries=(*found.entries, ran))).first
+    assert [ruled.kind.value for ruled in ruling.dispatches] == [kind]
+
+
+def test_an_ungated_dispatch_is_one_of_its_own_tool() -> None:
+    """Another ungated tool that ran with the arguments of a call is not that call."""
+    found = made(
+        [], propose(1, ("f", "log", {"text": "x"})), dispatch(1, ("f", "note", {"text": "x"}), named=True), end(1, "ended")
+    )
+    evidence = [fault.evidence for fault in current()["core/ungated-dispatch"].find(found).faults]
+    assert evidence == ["dispatch/f/1", "dispatch/f/0"]
 
 
 def test_a_question_that_nobody_can_read_is_no_review() -> None:
