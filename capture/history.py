@@ -50,7 +50,7 @@ class CaseHistory:
     entries: tuple[Entry, ...]
     smoke: bool = False
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of the scenario."""
         return document.digest(document.canonical(self.scenario))

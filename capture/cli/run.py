@@ -42,6 +42,6 @@ def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, o
     chosen = pin.find_all(pins)
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
     run = runs.run_pins(chosen, suite, interpreter.find(python), out or cache.new_run())
-    show_results(run.results, form)
+    show_results(run.results, form, run.folder / "results.json")
     show_place(run.folder)
     return exit_code(run.results)

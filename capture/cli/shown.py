@@ -16,16 +16,19 @@ __all__ = ["emit", "exit_code", "show_checks", "show_place", "show_results"]
 
 def emit(value: Document) -> None:
     """Write a document in its canonical bytes to standard output; at a terminal, with what is not ASCII escaped."""
-    data = document.canonical(value)
+    _write(document.canonical(value))
+
+
+def _write(data: bytes) -> None:
     click.echo(document.escaped(data) if sys.stdout and sys.stdout.isatty() else data, nl=False)
 
 
-def show_results(results: Document, form: str) -> None:
-    """Show results in a format."""
+def show_results(results: Document, form: str, saved: Path) -> None:
+    """Show results in a format; as JSON they are the bytes that were `saved`."""
     from capture.render import markdown, terminal
 
     if form == "json":
-        emit(results)
+        _write(document.read(saved))
     elif form == "markdown":
         click.echo(markdown.results(results), nl=False)
     else:

@@ -1,5 +1,6 @@
 """The loop: one command a line on standard input, one answer a line on what was standard output."""
 
+import gc
 import json
 import os
 import sys
@@ -14,12 +15,17 @@ from probe.subject import Subject
 
 PROTOCOL = 1
 
+_COLLECTED_AFTER = 25
+
 
 def serve() -> None:
     """Answer commands until standard input ends. Whatever prints, from here on, prints to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     server = _Server()
+    # What was imported stays; what a case leaves is collected between cases, not in the middle of one.
+    gc.freeze()
+    gc.disable()
     for line in sys.stdin:
         _answer(server, json.loads(line), answers)
 
@@ -39,6 +45,7 @@ class _Server:
     """The commands of the protocol; one case is open at a time."""
 
     def __init__(self) -> None:
+        self._cases = 0
         self._journal: Journal | None = None
         self._subject: Subject | None = None
 
@@ -50,6 +57,9 @@ class _Server:
         """Build the subject of a case; the case before, if any, is closed."""
         if self._journal is not None:
             self._journal.close()
+        self._cases += 1
+        if self._cases % _COLLECTED_AFTER == 0:
+            gc.collect()
         self._journal = Journal(Path(request["journal"]))
         network.watch(self._journal)
         self._subject = Subject(request["case"], self._journal)
