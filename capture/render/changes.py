@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from capture.diff import DETAIL, HIDDEN, STATUSES
+from capture.diff import ADDED, DETAIL, HIDDEN, REMOVED, STATUSES
 from capture.document import Document
 from capture.render.cells import actions, status, stored_action
 
-__all__ = ["ANSWERS", "constant", "counted", "evidence", "facts", "grouped", "headline", "in_detail", "listed", "sentence", "sides"]
+__all__ = ["ANSWERS", "constant", "counted", "evidence", "facts", "grouped", "headline", "in_short", "listed", "sentence", "sides"]
 
 ANSWERS = {
     "changed": "Something changed.",
@@ -45,26 +45,36 @@ def facts(pin: Document) -> list[str]:
 
 
 def listed(pin: Document) -> list[Document]:
-    """Return the cases that a reader has to look at, in the order of their statuses."""
-    return sorted((case for case in pin["cases"] if case["status"] != DETAIL), key=lambda case: STATUSES.index(case["status"]))
+    """Return the cases whose sides a reader has to see, in the order of their statuses."""
+    return sorted((case for case in pin["cases"] if case["status"] not in _SHORT), key=lambda case: STATUSES.index(case["status"]))
 
 
-def in_detail(pin: Document) -> list[tuple[str, str]]:
-    """Return the cases that changed in detail only, each with the places of the detail."""
-    return [(case["case"], ", ".join(_details(case))) for case in pin["cases"] if case["status"] == DETAIL]
+def in_short(pin: Document) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the cases about which a few words say everything, by status, with these words."""
+    found = [(_STATUS_WORDS.get(name, name), [case for case in pin["cases"] if case["status"] == name]) for name in _SHORT]
+    return [(name, [(case["case"], _short(case)) for case in cases]) for name, cases in found if cases]
+
+
+_SHORT = (ADDED, REMOVED, DETAIL)
+
+
+def _short(case: Document) -> str:
+    if case["status"] == DETAIL:
+        return ", ".join(_details(case))
+    return "; ".join([status(case["after"] or case["before"]), *_weighed(case)])
 
 
 def headline(case: Document) -> str:
     """Return what became of a case, which FAILs in it are accepted, and which nobody knew."""
+    return "; ".join([_STATUS_WORDS.get(case["status"], str(case["status"])), *_weighed(case)])
+
+
+def _weighed(case: Document) -> Iterator[str]:
     known = "; ".join(f"{claim}, since {reason}" for claim, reason in sorted(case.get("accepted", {}).items()))
-    new = ", ".join(case.get("new", ()))
-    return "; ".join(
-        [
-            _STATUS_WORDS.get(str(case["status"]), str(case["status"])),
-            *([f"accepted: {known}"] if known else []),
-            *([f"a FAIL that was not known: {new}"] if new else []),
-        ]
-    )
+    if known:
+        yield f"accepted: {known}"
+    if case.get("new"):
+        yield f"a FAIL that was not known: {', '.join(case['new'])}"
 
 
 def evidence(case: Document) -> Iterator[Row]:
@@ -95,11 +105,9 @@ def _claim(side: Document | None, claim: Document) -> str:
     if side is None:
         return "not judged"
     version = "" if side["claim"] == claim["claim"] else f"@{side['claim'].partition('@')[2]} "
-    found = "; ".join(
-        f"at {fault['evidence']} {_value(fault['observed'])}, not {_value(fault['expected'])}" for fault in side["faults"]
-    )
     examined = f", {side['examined']} examined" if claim["status"] == DETAIL else ""
-    return f"{version}{status(side)}{examined}{f': {found}' if found else ''}"
+    faults = "; ".join(map(_fault, side["faults"]))
+    return f"{version}{status(side)}{examined}{f': {faults}' if faults else ''}"
 
 
 def _fault(fault: Document) -> str:

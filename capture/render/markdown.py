@@ -44,9 +44,12 @@ def results(document: Document) -> str:
     """Return the results: of one pin a table and what did not hold below it, of many the counts and what changed among them."""
     if len(document["pins"]) == 1:
         return "\n".join(_pin(document["pins"][0]))
-    counts = ([code(pin["pin"]), *(str(count) for count in pin["counts"].values())] for pin in document["pins"])
-    shown = table(("Pin", *document["counts"]), counts)
+    counts = ([code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in _VERDICTS)] for pin in document["pins"])
+    shown = table(("Pin", *_VERDICTS), counts)
     return f"{shown}\n{transitions(transitions_of(document))}"
+
+
+_VERDICTS = ("PASS", "FAIL", "UNKNOWN")
 
 
 def transitions(document: Document) -> str:
@@ -84,8 +87,8 @@ def _compared(pin: Document) -> Iterator[str]:
     for case in changes.listed(pin):
         yield f"{code(case['case'])}: {text(changes.headline(case))}\n"
         yield table(("", "Before", "After"), ([code(cell) for cell in cells] for cells in changes.evidence(case)))
-    if detail := changes.in_detail(pin):
-        yield "In detail only:\n\n" + "".join(f"- {code(case)}: {text(places)}\n" for case, places in detail)
+    for status, found in changes.in_short(pin):
+        yield f"{text(status).capitalize()}:\n\n" + "".join(f"- {code(case)}: {text(words)}\n" for case, words in found)
 
 
 def checks(document: Document) -> str:

@@ -59,8 +59,8 @@ def difference(document: Document) -> None:
         for case in changes.listed(pin):
             rows = [("", "before", "after"), *changes.evidence(case)]
             _rows(_head(f"{case['case']}: {changes.headline(case)}"), rows)
-        if detail := changes.in_detail(pin):
-            pairs("in detail only", detail)
+        for status, found in changes.in_short(pin):
+            pairs(status, found)
     if document["accepted"]:
         accepted(document["accepted"])
     _print([changes.ANSWERS[document["answer"]]])
