@@ -108,6 +108,8 @@ def _facts(key: str, before: Document | None, after: Document | None) -> list[Do
 def _case(name: str, before: Document | None, after: Document | None) -> Document:
     if before is None or after is None:
         return _entry(name, (before, after), REMOVED if after is None else ADDED)
+    if same(before, after):
+        return _entry(name, (before, after), UNCHANGED)
     if before["digest"] != after["digest"]:
         return _entry(name, (before, after), NOT_COMPARABLE, ["digest"])
     claims = [_claim(*pair, before, after) for pair in _claim_pairs(before["claims"], after["claims"])]

@@ -50,8 +50,11 @@ def of(targets: tuple[str, str], cases: Sequence[str], python: Callable[[], Inte
     wanted = [target for target in known if target not in there]
     run = None
     if wanted:
+        named = pins.find_all(wanted)
+        for target, found in there.items():
+            fitting(found, [pin.name for pin in named], None, target)  # refused before anything is run
         suite = chosen or _suite(list(there.values()))
-        run = runs.run_pins(pins.find_all(wanted), lambda: suite, python(), folder())
+        run = runs.run_pins(named, lambda: suite, python(), folder())
         there |= {target: results.build([row.results]) for target, row in zip(wanted, run.rows, strict=True)}
     ids = {case.id for case in chosen} if chosen else None
     before, after = targets

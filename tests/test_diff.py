@@ -383,6 +383,7 @@ def test_the_schema_is_that_of_what_is_printed(command: Command) -> None:
         (("diff", "./empty", "i05"), 4, "empty/pin.toml: there is no such file"),
         (("diff", "./broken", "i05"), 4, "the run in this folder did not come to its end"),
         (("diff", "many.json", "other.json"), 4, "none of its pins is on the other side"),
+        (("diff", "many.json", "i05"), 4, "none of its pins is on the other side"),
         (("diff", "strange.json", "i05"), 4, "the suite has none of the cases"),
         (("diff", "many.json", "i05", "--case", "none/such"), 4, "there is no such case or family"),
         (("run", "--pin", "i05", "--against", "i05"), 4, "neither a results file nor the folder of a run"),
@@ -409,3 +410,4 @@ def test_what_cannot_be_compared_is_refused(
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+    assert "running" not in done.stderr
