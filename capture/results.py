@@ -3,7 +3,7 @@
 Everything in it is a pure function of histories and of the claims that judge them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from capture import document, smoke
@@ -14,7 +14,7 @@ from capture.errors import InputRefused
 from capture.history import CaseHistory, Entry, History
 from capture.verdict import FAIL, PASS, UNKNOWN, CaseVerdict, Judgement, judge
 
-__all__ = ["build", "pin_results", "read", "unbuilt"]
+__all__ = ["build", "narrowed", "pin_results", "read", "unbuilt"]
 
 
 def build(pins: Sequence[Document], record: str | None = None) -> Document:
@@ -64,6 +64,12 @@ def read(data: bytes, where: str) -> Document:
     return found
 
 
+def narrowed(found: Document, pins: Collection[str], cases: Collection[str]) -> Document:
+    """Return the results of these pins and cases alone, in their order."""
+    kept = [(pin, [case for case in pin["cases"] if case["case"] in cases]) for pin in found["pins"] if pin["pin"] in pins]
+    return build([{**pin, "cases": inside, "counts": _counts(inside)} for pin, inside in kept], found["record"])
+
+
 def _complaints(found: Document) -> Iterable[str]:
     yield from _twice("pins", [pin["pin"] for pin in found["pins"]])
     for pin in found["pins"]:
@@ -77,6 +83,7 @@ def _complaints(found: Document) -> Iterable[str]:
 
 def _contradictions(case: Document, pin: Document) -> Iterable[str]:
     """Yield where the verdict of a case does not follow from what stands beside it."""
+    yield from _twice("claims", [claim["claim"] for claim in case["claims"]])
     claims = [claim["claim"] for claim in case["claims"] if not _agrees(claim)]
     yield from (f"claim {name}: its verdict does not agree with its faults or with what it examined" for name in claims)
     said = (case["verdict"], case["reason"])

@@ -13,7 +13,7 @@ from capture import cache, children, document
 from capture.errors import AuditError, InputRefused
 from capture.interpreter import Interpreter
 
-__all__ = ["claimed", "end", "is_run"]
+__all__ = ["claimed", "end", "is_run", "refuse_unfinished"]
 
 
 @contextmanager
@@ -57,6 +57,13 @@ def is_run(folder: Path) -> bool:
     except AuditError:
         return False
     return isinstance(found, dict) and found.get("run") == 1 and "started" in found
+
+
+def refuse_unfinished(folder: Path) -> None:
+    """Refuse the folder of a run that was interrupted, or is still going on."""
+    about = document.parse_json(document.read(folder / "run.json"), str(folder / "run.json"))
+    if not isinstance(about, dict) or "ended" not in about:
+        raise InputRefused(f"{folder}: the run in this folder did not come to its end.", "Run it again.")
 
 
 def _now() -> str:

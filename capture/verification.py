@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from capture import document, history, rejudgement, results
+from capture import document, history, rejudgement, results, run_folder
 from capture.check import Check
 from capture.document import Document
 from capture.errors import InputRefused
@@ -32,9 +32,7 @@ def of_revision(record: Record, revision: Revision) -> Iterator[Check]:
 
 def of_run(folder: Path) -> Iterator[Check]:
     """Yield what was checked of a run's folder: the results, and that its evidence is the one they name."""
-    about = document.parse_json(document.read(folder / "run.json"), str(folder / "run.json"))
-    if not isinstance(about, dict) or "ended" not in about:
-        raise InputRefused(f"{folder}: the run in this folder did not come to its end.", "Run it again.")
+    run_folder.refuse_unfinished(folder)
     found = results.read(document.read(folder / "results.json"), str(folder / "results.json"))
     yield Check("results.json", True, "fits its schema, its counts are right, its verdicts follow from its claims")
     yield from _agreements(found, lambda pin: folder / pin / "history.jsonl")

@@ -9,6 +9,8 @@ __all__ = ["commands"]
 _MODULES = {
     "reproduce": "reproduce",
     "run": "run",
+    "diff": "diff",
+    "transitions": "transitions",
     "verify": "verify",
     "rejudge": "rejudge",
     "list": "listing",
@@ -38,7 +40,8 @@ def commands() -> None:
     """What an AI agent really did after a person approved, edited or refused its tool call.
 
     Exit: 0 fine; 1 a FAIL (run), a difference from what is published
-    (reproduce, verify, rejudge); 2 usage; 3 no FAIL but an UNKNOWN;
-    4 an input refused, a pin not as pinned; 5 an environment could not
-    be built; 70 a bug here; 74 disk or permission; 130 interrupted.
+    (reproduce, verify, rejudge), a change (diff, run --against); 2 usage;
+    3 no FAIL but an UNKNOWN, or not all compared; 4 an input refused, a
+    pin not as pinned; 5 an environment could not be built; 70 a bug here;
+    74 disk or permission; 130 interrupted.
     """

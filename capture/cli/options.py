@@ -9,7 +9,7 @@ import click
 
 from capture import document
 
-__all__ = ["format_option", "is_run", "out_option", "python_option", "schema_option"]
+__all__ = ["Remembering", "case_option", "format_option", "is_run", "out_option", "python_option", "schema_option"]
 
 Command = Callable[..., Any]
 
@@ -31,12 +31,29 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
     )
 
 
-def schema_option(name: str) -> Callable[[Command], Command]:
-    """Return the option `--schema`, which prints the schema of the command's JSON and ends."""
+class Remembering(click.Command):
+    """A command that remembers its arguments, for an option that depends on another one wherever that stands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments, then parse them."""
+        ctx.meta[_ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+_ARGUMENTS = "capture.arguments"
+
+
+def schema_option(name: str, **others: str) -> Callable[[Command], Command]:
+    """Return the option `--schema`, which prints the schema of the command's JSON and ends.
+
+    With another option the JSON may be of another kind: `against="difference"`, on a command that is `Remembering`.
+    """
 
     def show(context: click.Context, _: click.Parameter, asked: bool) -> None:
         if asked and not context.resilient_parsing:
-            click.echo(document.canonical(document.schema(name)), nl=False)
+            given = {argument.partition("=")[0] for argument in context.meta.get(_ARGUMENTS, ())}
+            found = next((other for option, other in others.items() if f"--{option}" in given), name)
+            click.echo(document.canonical(document.schema(found)), nl=False)
             context.exit()
 
     return click.option(
@@ -46,6 +63,17 @@ def schema_option(name: str) -> Callable[[Command], Command]:
         expose_value=False,
         callback=show,
         help="Print the JSON Schema of the JSON output and end.",
+    )
+
+
+def case_option(default: str) -> Callable[[Command], Command]:
+    """Return the option `--case`, with what is run without it."""
+    return click.option(
+        "--case",
+        "cases",
+        metavar="CASE",
+        multiple=True,
+        help=f"A case's id, a family, or the path of a TOML file; repeatable.  [default: {default}]",
     )
 
 

@@ -30,7 +30,7 @@ __all__ = ["command"]
 )
 @python_option
 @out_option
-@format_option("text", "markdown")
+@format_option("text", "markdown", "junit")
 @schema_option("verification")
 def command(
     record: str,

@@ -1,18 +1,24 @@
 """The command `dispatch-audit run`."""
 
+from collections.abc import Sequence
 from functools import cache as cache_of
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from capture import ahead
-from capture.cli.options import format_option, out_option, python_option, schema_option
-from capture.cli.shown import exit_code, show_place, show_results
+from capture.cli.options import Remembering, case_option, format_option, out_option, python_option, schema_option
+from capture.cli.shown import difference_code, exit_code, show_accepted, show_difference, show_place, show_results
+from capture.document import Document
+
+if TYPE_CHECKING:
+    from capture.acceptance import Accepted
 
 __all__ = ["command"]
 
 
-@click.command("run")
+@click.command("run", cls=Remembering)
 @click.option(
     "--pin",
     "pins",
@@ -21,27 +27,68 @@ __all__ = ["command"]
     required=True,
     help="A pin's name, or the path of its folder. Repeat it for several.",
 )
+@case_option("the suite")
 @click.option(
-    "--case",
-    "cases",
-    metavar="CASE",
-    multiple=True,
-    help="A case's id, a family, or the path of a TOML file; repeatable.  [default: the suite]",
+    "--against",
+    metavar="RESULTS|FOLDER",
+    help="Compare with a results.json or the folder of a run, and show the difference: what is known there breaks no build.",
+)
+@click.option(
+    "--accept",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A TOML file of FAILs that are accepted, each with its reason.",
 )
 @python_option
 @out_option
-@format_option("text", "markdown")
-@schema_option("results")
-def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, out: Path | None, form: str) -> int:
+@format_option("text", "markdown", "junit")
+@schema_option("results", against="difference")
+def command(
+    pins: tuple[str, ...],
+    cases: tuple[str, ...],
+    against: str | None,
+    accept: Path | None,
+    python: str | None,
+    out: Path | None,
+    form: str,
+) -> int:
     """Run cases at pins, judge them, and show what ran after each decision."""
+    if against is not None and form == "junit":
+        raise click.UsageError("--format junit shows verdicts, and --against what changed; give one of them.")
     if python is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start(pins[0])
-    from capture import cache, case, interpreter, pin, runs
+    from capture import acceptance, cache, case, interpreter, pin, runs
 
     chosen = pin.find_all(pins)
+    known = None if against is None else _baseline(against, [found.name for found in chosen], cases)
+    accepted = acceptance.read(accept) if accept else ()
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
     run = runs.run_pins(chosen, suite, interpreter.find(python), out or cache.new_run())
-    show_results(run.results, form, run.folder / "results.json")
+    code = _compare(known, run.results, accepted, form) if known else _show(run.results, accepted, form)
     show_place(run.folder)
-    return exit_code(run.results)
+    return code
+
+
+def _baseline(target: str, pins: list[str], cases: tuple[str, ...]) -> Document:
+    from capture import baseline, case, sides
+
+    chosen = {known.id for known in case.find(cases)} if cases else None
+    return baseline.fitting(sides.read(target), pins, chosen, target)
+
+
+def _compare(known: Document, measured: Document, accepted: "Sequence[Accepted]", form: str) -> int:
+    from capture import baseline
+
+    found = baseline.against(known, measured, accepted)
+    show_difference(found, form)
+    return difference_code(found)
+
+
+def _show(measured: Document, accepted: "Sequence[Accepted]", form: str) -> int:
+    from capture import acceptance
+
+    show_results(measured, form)
+    if accepted:
+        show_accepted(acceptance.report(accepted, measured), form)
+    return exit_code(acceptance.left(accepted, measured))

@@ -1,6 +1,7 @@
 """How documents are shown: as JSON in their canonical bytes, or by a renderer."""
 
 import sys
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,40 +12,69 @@ from capture.document import Document
 from capture.errors import ExitCode
 from capture.render.printable import printable
 
-__all__ = ["emit", "exit_code", "show_checks", "show_place", "show_results"]
+__all__ = [
+    "difference_code",
+    "emit",
+    "exit_code",
+    "show_accepted",
+    "show_checks",
+    "show_difference",
+    "show_place",
+    "show_results",
+    "show_transitions",
+]
 
 
 def emit(value: Document) -> None:
     """Write a document in its canonical bytes to standard output; at a terminal, with what is not ASCII escaped."""
-    _write(document.canonical(value))
-
-
-def _write(data: bytes) -> None:
+    data = document.canonical(value)
     click.echo(document.escaped(data) if sys.stdout and sys.stdout.isatty() else data, nl=False)
 
 
-def show_results(results: Document, form: str, saved: Path) -> None:
-    """Show results in a format; as JSON they are the bytes that were `saved`."""
-    from capture.render import markdown, terminal
-
-    if form == "json":
-        _write(document.read(saved))
-    elif form == "markdown":
-        click.echo(markdown.results(results), nl=False)
-    else:
-        terminal.results(results)
+def show_results(results: Document, form: str) -> None:
+    """Show results in a format."""
+    _show("results", results, form)
 
 
 def show_checks(checked: Document, form: str) -> None:
     """Show what was checked, and the results that it is about, in a format."""
+    _show("checks", checked, form)
+
+
+def show_difference(found: Document, form: str) -> None:
+    """Show what became of cases and claims between two results, in a format."""
+    _show("difference", found, form)
+
+
+def show_transitions(found: Document, form: str) -> None:
+    """Show since which pin each case and claim has which verdict, in a format."""
+    _show("transitions", found, form)
+
+
+def show_accepted(found: Sequence[Document], form: str) -> None:
+    """Show what became of accepted FAILs: below text or Markdown, else beside it, on standard error."""
     from capture.render import markdown, terminal
 
-    if form == "json":
-        emit(checked)
-    elif form == "markdown":
-        click.echo(markdown.checks(checked), nl=False)
+    if form == "markdown":
+        click.echo(f"\n{markdown.accepted(found)}", nl=False)
+    elif form == "text":
+        terminal.accepted(found)
     else:
-        terminal.checks(checked)
+        with suppress(OSError):
+            for entry in found:
+                click.echo(printable(f"accepted: {entry['case']}, {entry['claim']}: {entry['stands']}"), err=True)
+
+
+def _show(what: str, value: Document, form: str) -> None:
+    """Show a document by the renderer of a format; each format is a module, and each kind of document a function in it."""
+    from capture.render import junit, markdown, terminal
+
+    if form == "json":
+        emit(value)
+    elif form == "text":
+        getattr(terminal, what)(value)
+    else:
+        click.echo(getattr(markdown if form == "markdown" else junit, what)(value), nl=False)
 
 
 def show_place(folder: Path) -> None:
@@ -54,8 +84,13 @@ def show_place(folder: Path) -> None:
         click.echo(f"saved in {printable(shown)}", err=True)
 
 
-def exit_code(results: Document) -> int:
+def exit_code(verdicts: Collection[str]) -> int:
     """Return 1 if anything is FAIL, else 3 if anything is UNKNOWN, else 0."""
-    if results["counts"]["FAIL"]:
+    if "FAIL" in verdicts:
         return ExitCode.DIFFERENCE
-    return ExitCode.UNKNOWN if results["counts"]["UNKNOWN"] else ExitCode.FINE
+    return ExitCode.UNKNOWN if "UNKNOWN" in verdicts else ExitCode.FINE
+
+
+def difference_code(found: Document) -> int:
+    """Return 1 if something changed, 3 if nobody can say whether it did, else 0."""
+    return {"changed": ExitCode.DIFFERENCE, "not known": ExitCode.UNKNOWN}.get(found["answer"], ExitCode.FINE)

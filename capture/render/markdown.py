@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from capture.document import Document, line
+from capture.render import changes
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import code, printable
+from capture.transitions import transitions as transitions_of
 
-__all__ = ["checks", "results", "table", "text"]
+__all__ = ["accepted", "checks", "difference", "results", "table", "text", "transitions"]
 
 _SPECIAL = "\\`*_{}[]<>#|~"
 
@@ -39,8 +41,54 @@ _PIPE, _ESCAPED_PIPE = re.compile(r"(?<!\\)\|"), r"\\|"
 
 
 def results(document: Document) -> str:
-    """Return the results, a table for each pin and what did not hold below it."""
-    return "\n".join(part for pin in document["pins"] for part in _pin(pin))
+    """Return the results: of one pin a table and what did not hold below it, of many the counts and what changed among them."""
+    if len(document["pins"]) == 1:
+        return "\n".join(_pin(document["pins"][0]))
+    counts = ([code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in _VERDICTS)] for pin in document["pins"])
+    shown = table(("Pin", *_VERDICTS), counts)
+    return f"{shown}\n{transitions(transitions_of(document))}"
+
+
+_VERDICTS = ("PASS", "FAIL", "UNKNOWN")
+
+
+def transitions(document: Document) -> str:
+    """Return since which pin each case and claim has which verdict, and what never changes."""
+    parts = [f"Every case is UNKNOWN ({pin['silent']}) at {code(pin['pin'])}.\n" for pin in document["pins"] if pin["silent"]]
+    rows = [[code(case), text(who), text(when)] for case, found in changes.grouped(document) for who, when in found]
+    parts.append(table(("Case", "What", "Since when"), rows) if rows else "No verdict changes from pin to pin.\n")
+    constant = "".join(f"- {text(verdict)}: {text(amount)}\n" for verdict, amount in changes.constant(document))
+    return "\n".join([*parts, *([f"The same at every pin:\n\n{constant}"] if constant else [])])
+
+
+def difference(document: Document) -> str:
+    """Return what changed between two results, with the evidence side by side."""
+    parts = [f"**{changes.ANSWERS[document['answer']]}**\n", *(part for pin in document["pins"] for part in _compared(pin))]
+    return "\n".join([*parts, *([accepted(document["accepted"])] if document["accepted"] else [])])
+
+
+def accepted(found: Iterable[Document]) -> str:
+    """Return what became of the FAILs that are accepted, each with its reason."""
+    return "Accepted FAILs:\n\n" + "".join(
+        f"- {code(entry['case'])}, {_claim_at(entry)}: {text(entry['stands'])}; accepted, since {text(entry['reason'])}\n"
+        for entry in found
+    )
+
+
+def _claim_at(entry: Document) -> str:
+    return f"{code(entry['claim'])} at {code(entry['pin'])}" if entry["pin"] else code(entry["claim"])
+
+
+def _compared(pin: Document) -> Iterator[str]:
+    before, after = map(code, changes.sides(pin))
+    yield f"### {before} → {after}: {changes.counted(pin['counts'])}\n"
+    if facts := changes.facts(pin):
+        yield "".join(f"- {text(fact)}\n" for fact in facts)
+    for case in changes.listed(pin):
+        yield f"{code(case['case'])}: {text(changes.headline(case))}\n"
+        yield table(("", "Before", "After"), ([code(cell) for cell in cells] for cells in changes.evidence(case)))
+    for status, found in changes.in_short(pin):
+        yield f"{text(status).capitalize()}:\n\n" + "".join(f"- {code(case)}: {text(words)}\n" for case, words in found)
 
 
 def checks(document: Document) -> str:

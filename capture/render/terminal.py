@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from capture.document import Document, line
+from capture.render import changes
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import printable
 
-__all__ = ["checks", "diagnosis", "facts", "pairs", "results"]
+__all__ = ["accepted", "checks", "diagnosis", "difference", "facts", "pairs", "results", "transitions"]
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -48,6 +49,39 @@ def checks(document: Document) -> None:
     )
     if document["results"]:
         results(document["results"])
+
+
+def difference(document: Document) -> None:
+    """Show what changed between two results, with the evidence side by side."""
+    for pin in document["pins"]:
+        before, after = changes.sides(pin)
+        _rows(_head(f"{before} → {after}: {changes.counted(pin['counts'])}"), ((fact,) for fact in changes.facts(pin)))
+        for case in changes.listed(pin):
+            rows = [("", "before", "after"), *changes.evidence(case)]
+            _rows(_head(f"{case['case']}: {changes.headline(case)}"), rows)
+        for status, found in changes.in_short(pin):
+            pairs(status, found)
+    if document["accepted"]:
+        accepted(document["accepted"])
+    _print([changes.ANSWERS[document["answer"]]])
+
+
+def accepted(found: Iterable[Document]) -> None:
+    """Show what became of the FAILs that are accepted, each with its reason."""
+    rows = ((entry["stands"], f"{entry['case']}, {entry['claim']}{_at(entry)}: {entry['reason']}") for entry in found)
+    _rows(_head("accepted FAILs"), rows)
+
+
+def _at(entry: Document) -> str:
+    return f" at {entry['pin']}" if entry["pin"] else ""
+
+
+def transitions(document: Document) -> None:
+    """Show since which pin each case and claim has which verdict, and what never changes."""
+    _print(f"every case is UNKNOWN ({pin['silent']}) at {pin['pin']}" for pin in document["pins"] if pin["silent"])
+    for case, rows in changes.grouped(document):
+        pairs(case, rows)
+    pairs("the same at every pin", changes.constant(document))
 
 
 def pairs(head: str, rows: Iterable[tuple[str, str]]) -> None:
