@@ -19,7 +19,7 @@ __all__ = ["command"]
     metavar="PIN",
     multiple=True,
     required=True,
-    help="A pin's name, or the path of its folder. Repeat it for several.",
+    help="A pin's name, the path of its folder, or langchain==VERSION. Repeat it for several.",
 )
 @click.option(
     "--case",
@@ -37,11 +37,12 @@ def command(pins: tuple[str, ...], cases: tuple[str, ...], python: str | None, o
     if python is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start(pins[0])
-    from capture import cache, case, interpreter, pin, runs
+    from capture import cache, case, demand, interpreter, runs
 
-    chosen = pin.find_all(pins)
+    interpreted = interpreter.find(python)
+    chosen = demand.find_all(pins, interpreted)
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
-    run = runs.run_pins(chosen, suite, interpreter.find(python), out or cache.new_run())
+    run = runs.run_pins(chosen, suite, interpreted, out or cache.new_run())
     show_results(run.results, form)
     show_place(run.folder)
     return exit_code(run.results)
