@@ -224,8 +224,14 @@ def _compile(path: Path, wanted: Iterable[str], time: str, constraint: Path | No
 
 def _digests(lock: Lock, packages: Mapping[str, str], python: Interpreter, folder: Path) -> Mapping[str, str]:
     place = environment.sound(lock, python)
-    with Recorder(place, folder, STEP_SECONDS) as recorder:
-        found = recorder.describe(packages, FILES)["files"]
+    try:
+        with Recorder(place, folder, STEP_SECONDS) as recorder:
+            found = recorder.describe(packages, FILES)["files"]
+    except ProbeFailed as failure:
+        raise EnvironmentFailed(
+            f"langchain {packages['langchain']}: it cannot be imported with the packages that were locked ({failure.message}).",
+            "Give another time with --as-of, or fix more packages.",
+        ) from None
     return {name: value for name, value in found.items() if value}
 
 

@@ -392,6 +392,7 @@ def test_a_pin_is_made_on_demand_once_and_works_like_a_shipped_one(own_cache: Pa
         (("pin", "add", "langchain==1.4.6", "--as-of", "2999-01-01T00:00:00Z"), 4, "which is not past"),
         (("pin", "add", "langchain==1.4.6", "--as-of", "2026-13-01T00:00:00Z"), 4, "is not a full UTC time"),
         (("pin", "add", "langchain==1.2"), 4, "langchain==1.2: the release is called 1.2.0"),
+        (("pin", "add", "langchain==1.2.0", "--as-of", "2026-11-30T00:00:00Z"), 5, "langchain 1.2.0: it cannot be imported"),
         (("pin", "add", "--from", "none.txt"), 4, "none.txt: there is no such file"),
         (("pin", "add"), 2, "one of them"),
         (("pin", "add", "--new", "langchain==1.4.6"), 2, "one of them"),
