@@ -23,7 +23,10 @@ def start(pin: str) -> None:
 
     What cannot be read or started here is left for those who read it in earnest and say what is wrong.
     """
-    folder = Path(pin) if "/" in pin else library.pins_folder() / pin
+    # A requirement such as langchain==1.4.6 is the pin langchain-1.4.6.
+    folder = Path(pin) if "/" in pin else library.pin_folder(pin.replace("==", "-"))
+    if folder is None:
+        return
     try:
         place = environment.of(digest((folder / "requirements.txt").read_bytes()), interpreter.find(None))
         if place.whole:

@@ -15,15 +15,22 @@ __all__ = ["explanation", "listing"]
 
 def listing(what: str) -> Document:
     """Return all cases, claims, triggers, pins, reasons or records, each with one sentence."""
+    pins = pin.all_pins() if what == "pins" else []
+    yanked = {known.name: known.yanked for known in pins if known.yanked}
     kinds: dict[str, Callable[[], list[tuple[str, str]]]] = {
         "cases": lambda: [(known.id, known.question) for known in case.all_cases()],
         "claims": lambda: [(known.name, known.sentence) for known in sorted(CLAIMS.values(), key=lambda known: known.name)],
-        "pins": lambda: [(name, pin.find(name).title) for name in pin.all_names()],
+        "pins": lambda: [(known.name, known.title) for known in pins],
         "triggers": lambda: [(name, (holds.__doc__ or "").strip()) for name, holds in sorted(TRIGGERS.items())],
         "reasons": lambda: sorted(REASONS.items()),
         "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
     }
-    return {"listing": what, "items": [{"id": name, "says": says} for name, says in kinds[what]()]}
+    items = [{"id": name, "says": says, **_yanked(yanked.get(name))} for name, says in kinds[what]()]
+    return {"listing": what, "items": items}
+
+
+def _yanked(reason: str | None) -> Document:
+    return {"yanked": reason} if reason else {}
 
 
 def explanation(name: str) -> Document:

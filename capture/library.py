@@ -2,7 +2,19 @@
 
 from pathlib import Path
 
-__all__ = ["cases_folder", "names", "pins_folder", "probe_folder", "records_folder", "smoke_folder"]
+from capture import cache
+
+__all__ = [
+    "cached_pins_folder",
+    "cases_folder",
+    "names",
+    "new_pins_folder",
+    "pin_folder",
+    "pins_folder",
+    "probe_folder",
+    "records_folder",
+    "smoke_folder",
+]
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -27,14 +39,30 @@ def pins_folder() -> Path:
     return _shipped("pins")
 
 
+def cached_pins_folder() -> Path:
+    """Return the folder with the pins that were made on demand; it need not be there."""
+    return cache.root() / "pins"
+
+
+def new_pins_folder() -> Path:
+    """Return the folder in which a new pin is put: the source tree's, or the cache's where the tool is installed."""
+    return cached_pins_folder() if pins_folder().is_relative_to(_PACKAGE) else pins_folder()
+
+
+def pin_folder(name: str) -> Path | None:
+    """Return the folder of the pin with this name, a shipped one before one that was made on demand."""
+    found = (folder / name for folder in (pins_folder(), cached_pins_folder()))
+    return next((folder for folder in found if (folder / "pin.toml").is_file()), None)
+
+
 def records_folder() -> Path:
     """Return the folder with one folder a record."""
     return _shipped("results")
 
 
 def names(folder: Path, marker: str) -> list[str]:
-    """Return the names of the folders in `folder` that hold the file `marker`, sorted."""
-    return sorted(path.parent.name for path in folder.glob(f"*/{marker}"))
+    """Return the names of the folders in `folder` that hold the file `marker`, sorted; one that is being written has a dot."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{marker}") if not path.parent.name.startswith("."))
 
 
 def _shipped(name: str) -> Path:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from packaging.markers import Marker, UndefinedComparison
@@ -12,7 +13,7 @@ from packaging.utils import canonicalize_name
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["Lock", "Locked", "parse", "versions"]
+__all__ = ["Lock", "Locked", "lines", "locked", "parse", "versions"]
 
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
@@ -54,15 +55,15 @@ class Lock:
 def parse(path: Path) -> tuple[Locked, ...]:
     """Return what a lock holds; a line that is anything but an exact version with hashes is refused."""
     text = document.read(path).decode("utf-8", "replace")
-    return tuple(_locked(line, f"{path}, line {number}") for number, line in _lines(text))
+    return tuple(locked(line, f"{path}, line {number}") for number, line in lines(text))
 
 
 def versions(path: Path) -> Mapping[str, str]:
     """Return the version of each package of a lock; one that differs between platforms keeps the last."""
-    return {locked.name: locked.version for locked in parse(path)}
+    return {package.name: package.version for package in parse(path)}
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield each line that says something, with the number of its first part; a backslash continues a line, but no comment."""
     whole, first = "", 1
     for number, line in enumerate([*text.splitlines(), ""], start=1):
@@ -76,16 +77,26 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             whole = ""
 
 
-def _locked(line: str, where: str) -> Locked:
+def locked(line: str, where: str) -> Locked:
+    """Return what one whole line locks; `where` names it in the refusal."""
+    try:
+        return _locked(line)
+    except ValueError as error:
+        raise InputRefused(f"{where}: {line[:80]!a} {error}.", _HINT) from None
+
+
+@lru_cache(4096)
+def _locked(line: str) -> Locked:
+    # Kept, since the locks of neighbouring releases have most lines in common, and there are many pins.
     required, *options = re.split(r"\s+(?=--)", line)
     hashes = [_HASH.fullmatch(option.strip()) for option in options]
     try:
         requirement = Requirement(required)
     except InvalidRequirement:
-        raise InputRefused(f"{where}: {line[:80]!a} is no requirement.", _HINT) from None
+        raise ValueError("is no requirement") from None
     exact = [pin for pin in requirement.specifier if pin.operator == "==" and not pin.version.endswith("*")]
     if requirement.url or len(exact) != 1 or len(requirement.specifier) != 1 or not hashes or None in hashes:
-        raise InputRefused(f"{where}: {line[:80]!a} is not an exact version with SHA-256 hashes.", _HINT)
+        raise ValueError("is not an exact version with SHA-256 hashes")
     found = tuple(match.group(1) for match in hashes if match)
     return Locked(canonicalize_name(requirement.name), exact[0].version, requirement.marker, found)
 

@@ -6,16 +6,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from capture import document, library
 from capture.errors import InputRefused
 from capture.lock import Lock, Locked
 
-__all__ = ["Artifact", "Pin", "Upstream", "all_names", "find", "find_all", "load", "refuse_name"]
+__all__ = [
+    "Artifact",
+    "Pin",
+    "Upstream",
+    "all_names",
+    "all_pins",
+    "find",
+    "find_all",
+    "load",
+    "matching",
+    "refuse_name",
+]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
+_RELEASE = re.compile(r"langchain-([0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?)")
 
 
 @dataclass(frozen=True)
@@ -47,12 +61,20 @@ class Pin:
 
     name: str
     title: str
+    as_of: str
     python: SpecifierSet
     packages: Mapping[str, str]
     files: Mapping[str, str]
     lock: Lock
     artifacts: tuple[Artifact, ...]
     upstream: Upstream | None
+    yanked: str | None = None
+    """Why the registry has yanked the release under audit, if it has."""
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is a release's own pin: nothing but the release is chosen, and it is called after it."""
+        return self.name == f"langchain-{self.packages.get('langchain')}"
 
     def artifact(self, name: str, kind: str) -> Artifact:
         """Return the artifact of a distribution and kind; a pin without it is refused."""
@@ -63,17 +85,39 @@ class Pin:
 
 
 def all_names() -> list[str]:
-    """Return the names of the pins that are shipped."""
-    return library.names(library.pins_folder(), "pin.toml")
+    """Return the names of the pins that are shipped, and of those that were made on demand."""
+    folders = (library.pins_folder(), library.cached_pins_folder())
+    return sorted({name for folder in folders for name in library.names(folder, "pin.toml")})
+
+
+def all_pins() -> list[Pin]:
+    """Return the pins that are shipped or were made on demand, in the order of their versions of langchain."""
+    return _ordered(find(name) for name in all_names())
+
+
+def matching(requirement: str) -> list[Pin]:
+    """Return the releases' own pins that a requirement such as `langchain>=1.2` matches, in the order of their versions.
+
+    The requirement may be about another package that the pins fix. Pins with a second axis, and those of a team's lock, are
+    named one by one: which of them there are is an accident of the cache.
+    """
+    wanted = _requirement(requirement)
+    name = canonicalize_name(wanted.name)
+    names = [known for known in all_names() if _may_match(known, wanted)]
+    found = [pin for pin in map(find, names) if pin.is_release and _is_in(pin.packages.get(name), wanted.specifier)]
+    if not found:
+        raise InputRefused(f"{requirement!a}: no pin matches it.", "`dispatch-audit list pins` shows what there is.")
+    return _ordered(found)
 
 
 def find(name: str) -> Pin:
     """Return the pin of this name, or the one in the folder of this path (a path has a separator in it)."""
     if "/" in name:
         return load(Path(name))
-    if name not in all_names():
+    folder = library.pin_folder(name)
+    if folder is None:
         raise InputRefused(f"pin {name!a}: there is no such pin.", "`dispatch-audit list pins` shows what there is.")
-    return load(library.pins_folder() / name)
+    return load(folder)
 
 
 def find_all(names: Iterable[str]) -> list[Pin]:
@@ -98,12 +142,14 @@ def load(folder: Path) -> Pin:
     return Pin(
         name=name,
         title=data["title"],
+        as_of=data["as-of"],
         python=SpecifierSet(data["python"]),
         packages=data["packages"],
         files=data["files"],
         lock=lock,
         artifacts=tuple(Artifact(**artifact) for artifact in data["artifacts"]),
         upstream=_upstream(folder, data.get("upstream")),
+        yanked=data.get("yanked"),
     )
 
 
@@ -113,6 +159,31 @@ def refuse_name(name: str, where: str) -> None:
         raise InputRefused(
             f"{where}: {name!a} is no name for a pin.", "Use lower-case letters, digits, dots, hyphens, underscores and plus signs."
         )
+
+
+def _ordered(pins: Iterable[Pin]) -> list[Pin]:
+    return sorted(pins, key=lambda pin: (Version(pin.packages.get("langchain", "0")), not pin.is_release, pin.name))
+
+
+def _requirement(text: str) -> Requirement:
+    try:
+        found = Requirement(text)
+    except InvalidRequirement:
+        found = None
+    if found is None or found.url or found.extras or found.marker:
+        raise InputRefused(f"{text!a} is no package with a range of versions.", "Write it as 'langchain>=1.2,<1.5'.")
+    return found
+
+
+def _may_match(name: str, wanted: Requirement) -> bool:
+    """Tell by its name alone whether a pin can match, so that the others are not read."""
+    found = _RELEASE.fullmatch(name)
+    return found is not None and (canonicalize_name(wanted.name) != "langchain" or _is_in(found[1], wanted.specifier))
+
+
+def _is_in(version: str | None, wanted: SpecifierSet) -> bool:
+    # Left to itself, the library takes a pre-release where it is asked about that one alone.
+    return version is not None and wanted.contains(version, prereleases=bool(wanted.prereleases))
 
 
 _CORRECT = "Correct pin.toml, or restore it from where you got it."

@@ -25,7 +25,7 @@ __all__ = ["command"]
     metavar="PIN",
     multiple=True,
     required=True,
-    help="A pin's name, or the path of its folder. Repeat it for several.",
+    help="A pin's name, the path of its folder, or langchain==VERSION. Repeat it for several.",
 )
 @case_option("the suite")
 @click.option(
@@ -58,13 +58,14 @@ def command(
     if python is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start(pins[0])
-    from capture import acceptance, cache, case, interpreter, pin, runs
+    from capture import acceptance, cache, case, demand, interpreter, runs
 
-    chosen = pin.find_all(pins)
+    interpreted = interpreter.find(python)
+    chosen = demand.find_all(pins, interpreted)
     known = None if against is None else _baseline(against, [found.name for found in chosen], cases)
     accepted = acceptance.read(accept) if accept else ()
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
-    run = runs.run_pins(chosen, suite, interpreter.find(python), out or cache.new_run())
+    run = runs.run_pins(chosen, suite, interpreted, out or cache.new_run())
     code = _compare(known, run.results, accepted, form) if known else _show(run.results, accepted, form)
     show_place(run.folder)
     return code
