@@ -30,8 +30,15 @@ _DEEPEST = 100
 def canonical(value: object) -> bytes:
     """Return the published bytes of a JSON value; a float is a `TypeError`, since its text is not the same everywhere."""
     _refuse_floats(value)
-    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-    return _encode(text)
+    import orjson
+
+    plain = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+    form = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    try:
+        return orjson.dumps(value, option=form | plain)
+    except TypeError:
+        # A lone surrogate, a very large integer, or what is no plain value: json writes what it can, and refuses the rest.
+        return _encode(json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def line(value: object) -> bytes:

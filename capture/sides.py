@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture import document, results, run_folder, runs
-from capture import pin as pins
+from capture import demand, document, results, run_folder, runs
 from capture.baseline import fitting
 from capture.case import Case, all_cases, find
 from capture.document import Document
@@ -50,11 +49,12 @@ def of(targets: tuple[str, str], cases: Sequence[str], python: Callable[[], Inte
     wanted = [target for target in known if target not in there]
     run = None
     if wanted:
-        named = pins.find_all(wanted)
+        interpreted = python()
+        named = demand.find_all(wanted, interpreted)
         for target, found in there.items():
             fitting(found, [pin.name for pin in named], None, target)  # refused before anything is run
         suite = chosen or _suite(list(there.values()))
-        run = runs.run_pins(named, lambda: suite, python(), folder())
+        run = runs.run_pins(named, lambda: suite, interpreted, folder())
         there |= {target: results.build([row.results]) for target, row in zip(wanted, run.rows, strict=True)}
     ids = {case.id for case in chosen} if chosen else None
     before, after = targets

@@ -1,5 +1,6 @@
 """The published bytes: canonical, stable, read back as they were written, and never half-written."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ def test_writing_again_gives_the_same_bytes(value: Any) -> None:
     assert document.canonical(document.parse_json(data, "value")) == data
     assert (data[-1:], data[-2:-1] == b"\n") == (b"\n", False)
     assert document.line(value).count(b"\n") == 1
+
+
+@given(VALUES | st.text(st.characters(), max_size=20).map(lambda text: {text: [text, "\ud800", 2**70]}))
+def test_the_quick_writer_writes_what_json_writes(value: Any) -> None:
+    """Canonical bytes are those of the standard library, for whatever value."""
+    text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+    assert document.canonical(value) == (text + "\n").encode("utf-8", "backslashreplace")
 
 
 @given(st.dictionaries(KEYS, st.integers(), min_size=2))
