@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from capture import cache, case, document, environment, interpreter, pin
@@ -22,6 +22,8 @@ from capture.render.script import script
 HERE = Path(__file__).resolve().parent
 TABLE = HERE.parent.parent / "docs" / "bench.md"
 PAIRS = 9
+FEW = 5
+NEWEST = "langchain-1.5.2"
 
 Row = tuple[str, Callable[[], None], Callable[[], None]]
 
@@ -29,7 +31,7 @@ Row = tuple[str, Callable[[], None], Callable[[], None]]
 def main() -> None:
     """Measure, print the table, and keep it."""
     with tempfile.TemporaryDirectory() as place:
-        lines = [*head(), *(measured(*row) for row in rows(Path(place))), *memory()]
+        lines = [*head(), *(measured(*row) for row in rows(Path(place))), *suite(Path(place)), *memory()]
     text = "\n".join(lines) + "\n"
     document.write(TABLE, text.encode())
     print(text)
@@ -70,6 +72,40 @@ def rows(place: Path) -> Iterator[Row]:
     yield "four cases, the environment built first / nox with its uv backend, same lock", cold, nox
 
 
+def suite(place: Path) -> Iterator[str]:
+    """Yield what the whole suite takes at one warm pin, and what each further case takes beside its script.
+
+    A case whose policy is refused ends a script, so the family of policies is left out of the comparison.
+    """
+    newest, python = pin.find(NEWEST), interpreter.find(None)
+    warm = environment.ensure(newest.lock, python).python
+    families = sorted({known.id.partition("/")[0] for known in case.all_cases()} - {"policy"})
+    few, many = case.find(["decisions"]), case.find(families)
+    for name, cases in (("few", few), ("many", many)):
+        (place / f"{name}.py").write_text(script(cases))
+
+    def recorded(names: list[str]) -> Callable[[], None]:
+        chosen = [word for name in names for word in ("--case", name)]
+        return lambda: ours("run", "--pin", NEWEST, *chosen, fine=(0, 1, 3))
+
+    def scripted(name: str) -> Callable[[], None]:
+        return lambda: run(warm, "-I", place / f"{name}.py")
+
+    whole = statistics.median(seconds(recorded([])) for _ in range(FEW))
+    yield f"\nThe suite of {len(case.all_cases())} cases at one warm pin, {NEWEST}: {whole:.1f} s, median of {FEW}."
+    costs = [_further(recorded(["decisions"]), recorded(families)), _further(scripted("few"), scripted("many"))]
+    further = [1000 * cost / (len(many) - len(few)) for cost in costs]
+    yield (
+        f"\nEach of {len(many) - len(few)} further cases: {further[0]:.1f} ms, its script {further[1]:.1f} ms, "
+        f"ratio {further[0] / further[1]:.2f}. The cases share as many probes as there are cores; a script has one process."
+    )
+
+
+def _further(few: Callable[[], None], many: Callable[[], None]) -> float:
+    """Return how much longer the second takes, the median of pairs."""
+    return statistics.median(seconds(many) - seconds(few) for _ in range(FEW))
+
+
 def memory() -> Iterator[str]:
     """Yield the peak memory of the orchestrator, without its children: measured in a process that runs the command itself."""
     code = (
@@ -81,14 +117,16 @@ def memory() -> Iterator[str]:
     yield f"\nPeak memory of the orchestrator in the first row: {kilobytes / 1024:.0f} MiB."
 
 
-def ours(*arguments: str, **variables: str) -> None:
-    """Run dispatch-audit."""
-    run(sys.executable, "-m", "capture", *arguments, **variables)
+def ours(*arguments: str, fine: Collection[int] = (0,), **variables: str) -> None:
+    """Run dispatch-audit; a suite that holds a FAIL ends with 1, which is fine there."""
+    run(sys.executable, "-m", "capture", *arguments, fine=fine, **variables)
 
 
-def run(*arguments: str | Path, **variables: str) -> None:
+def run(*arguments: str | Path, fine: Collection[int] = (0,), **variables: str) -> None:
     """Run a command to its end; one that fails is no measurement."""
-    subprocess.run(list(map(str, arguments)), check=True, capture_output=True, env={**os.environ, **variables})
+    done = subprocess.run(list(map(str, arguments)), check=False, capture_output=True, env={**os.environ, **variables})
+    if done.returncode not in fine:
+        raise RuntimeError(f"{arguments} ended with {done.returncode}")
 
 
 def measured(name: str, left: Callable[[], None], right: Callable[[], None]) -> str:
