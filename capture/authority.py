@@ -320,9 +320,12 @@ class _Walk:
 
 
 def received(scenario: Mapping[str, Any], tool: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a tool's body receives for arguments: the same ones, unless the case says what becomes of them."""
-    known = [item for data in scenario["subject"]["tools"] if data["name"] == tool for item in data.get("receives", [])]
-    return next((item["as"] for item in known if same(item["args"], args)), args)
+    """Return what a tool's body receives for arguments: those and its defaults, unless the case says what becomes of them."""
+    for data in scenario["subject"]["tools"]:
+        if data["name"] == tool:
+            said = [item["as"] for item in data.get("receives", []) if same(item["args"], args)]
+            return said[0] if said else {**data.get("defaults", {}), **args}
+    return args
 
 
 def valid(deed: Mapping[str, Any], listing: list[Item]) -> list[tuple[Item, Mapping[str, Any]]]:

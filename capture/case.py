@@ -7,22 +7,23 @@ as `decisions/edit@async`.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from capture import document, library, scenario
+from capture import document, library, scenario, variant
 from capture.claims import current
 from capture.errors import InputRefused
 from capture.trigger import TRIGGERS
-from capture.variant import variants
 
 __all__ = ["SMOKE", "Case", "all_cases", "find", "load", "smoke"]
 
 SMOKE = "smoke/"
 """The family of the smoke test, which is no part of the suite."""
+
+_LONGEST_ID = 120
 
 _ID = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)+")
 
@@ -51,15 +52,18 @@ def load(path: Path, case_id: str) -> list[Case]:
 
     A file in which anything cannot be meant is refused, with its key.
     """
-    data = _plain(document.read_toml(path))
+    read = document.read_toml(path)
+    data = _plain(read)
     document.check(data, "case", str(path))
+    for complaint in (*variant.complaints(data), *_inexact(read["subject"])):
+        raise InputRefused(f"{path}: {complaint}.", "Correct the case.")
     claims = data.pop("claims")
     for complaint in scenario.unknown("claims", claims, current(), "a claim"):
         raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list claims` shows what there is.")
     for complaint in scenario.unknown("trigger", [data["trigger"]], TRIGGERS, "a trigger"):
         raise InputRefused(f"{path}: {complaint}.", "`dispatch-audit list triggers` shows what there is.")
     named = tuple(current()[claim].name for claim in claims)
-    found = [Case(f"{case_id}{suffix}", varied, named) for suffix, varied in variants(data)]
+    found = [Case(f"{case_id}{suffix}", varied, named) for suffix, varied in variant.variants(data)]
     for known in found:
         scenario.check(known.scenario, str(path), smoke=case_id.startswith(SMOKE))
     return found
@@ -108,16 +112,32 @@ def _variant(name: str, found: list[Case]) -> list[Case]:
     return own
 
 
+def _inexact(subject: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each option of a middleware that is no exact JSON: as a text it would not mean the same."""
+    for item in subject.get("middleware", []):
+        for name, value in item.get("options", {}).items():
+            if not _is_exact(value):
+                yield f"key subject.middleware: the option {name!r} holds a number with a fraction, or a date; give a whole number"
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_exact, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_exact, value))
+    return not isinstance(value, float | datetime | date | time)
+
+
 def _id_of(path: Path) -> str:
     """Return the id of a file: its path in the suite, or elsewhere its own name and its folder's."""
     # realpath, since Path.resolve raises at a link that leads to itself; reading the file then says so more clearly.
     place, suite = Path(os.path.realpath(path)), library.cases_folder().resolve()
     inside = place.relative_to(suite) if place.is_relative_to(suite) else Path(place.parent.name) / place.name
     name = inside.with_suffix("").as_posix()
-    if not _ID.fullmatch(name) or name.startswith(SMOKE):
+    if not _ID.fullmatch(name) or name.startswith(SMOKE) or len(name) > _LONGEST_ID:
         raise InputRefused(
             f"{path}: {name!a} is no id for a case.",
-            "Name the file and its folder with lower-case letters, digits and hyphens, and not 'smoke'; the id is made of both.",
+            "Name file and folder with lower-case letters, digits and hyphens, not too long, and not 'smoke'; both make the id.",
         )
     return name
 

@@ -121,4 +121,4 @@ def _history(case: Case, journal: Path, *, smoke: bool) -> CaseHistory:
         return from_journal(case.id, case.scenario, document.read(journal), smoke=smoke)
     except InputRefused as refusal:
         fault = {"kind": "fault", "step": 0, "reason": "error", "detail": f"the journal is none: {refusal.message}"}
-        return CaseHistory(case.id, case.scenario, (fault,), smoke)
+        return CaseHistory(case.id, case.scenario, ({"kind": "step", "step": 0, "do": "build"}, fault), smoke)

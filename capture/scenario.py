@@ -60,7 +60,7 @@ def _gates(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield item.get("options", {})
 
 
-def unknown(key: str, names: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
+def unknown(key: str, names: Iterable[object], known: Iterable[object], what: str) -> Iterator[str]:
     """Yield a complaint for each name that is not among the known ones."""
     for name in names:
         if name not in known:
@@ -81,7 +81,11 @@ def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     yield from _kit(scenario)
     yield from _turns(scenario["script"])
     yield from unknown("gated", scenario["gated"], tools, "a tool of the subject")
-    yield from unknown("ungated", scenario.get("ungated", []), [str(call.get("id")) for call in calls], "a call of the script")
+    yield from unknown(
+        "ungated", scenario.get("ungated", []), [call["id"] for call in calls if "id" in call], "a call of the script"
+    )
+    yield from _policies(scenario, calls)
+    yield from _together(scenario)
     yield from _steps(scenario)
     for key, deed in deeds(scenario):
         yield from _answers(key, deed, calls, scenario)
@@ -101,8 +105,12 @@ def _tool(tool: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]
     if "arguments" in tool and (tool.get("call_id") or "injected" in tool):
         yield f"{where} declares its arguments as a JSON schema, into which nothing can be injected"
     acts = [act for key in ("before", "after") for act in tool.get(key, [])]
-    if any("gate" in act for act in acts) and not any(step["do"] == "concurrently" for step in scenario["steps"]):
+    if not any("gate" in act for act in acts):
+        return
+    if not any(step["do"] == "concurrently" for step in scenario["steps"]):
         yield f"{where} waits at a gate, but no step takes several at once"
+    if any(len(turn.get("calls", [])) > 1 for turn in scenario["script"]):
+        yield f"{where} waits at a gate, so each turn of the script has one call: beside another nobody knows which of them moves"
 
 
 _OPTIONS: Mapping[str, frozenset[str]] = {
@@ -114,6 +122,53 @@ _OPTIONS: Mapping[str, frozenset[str]] = {
 }
 
 
+_NOT_OPTIONS = frozenset({"self"})
+
+
+def _policies(scenario: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a complaint for each option and policy whose shape cannot be meant; what they mean is the subject's to say."""
+    known = [call["id"] for call in calls if "id" in call]
+    for item in scenario["subject"].get("middleware", []):
+        options = item.get("options", {})
+        yield from (f"key subject.middleware: {name!r} is no option" for name in sorted(_NOT_OPTIONS & options.keys()))
+        for name in sorted(options.keys() & set(item.get("none", []))):
+            yield f"key subject.middleware: {name!r} stands among the options and under none"
+        if not isinstance(options.get("interrupt_on", {}), Mapping):
+            yield "key subject.middleware: interrupt_on is a table with a policy for each tool"
+    for tool, policy in policies(scenario):
+        if isinstance(policy, Mapping):
+            yield from _functions(f"key subject.middleware: the policy of {tool}", policy, known)
+
+
+def _functions(where: str, policy: Mapping[str, Any], calls: list[str]) -> Iterator[str]:
+    """Yield a complaint about what a policy says of its functions: the answers of a predicate, the text of a description."""
+    description, when = policy.get("description", ""), policy.get("when", {})
+    text = description.get("returns") if isinstance(description, Mapping) and len(description) == 1 else description
+    if not isinstance(text, str):
+        yield f"{where} has a description that is neither a text nor {{ returns = text }}"
+    if not isinstance(when, Mapping) or not all(_answers_of(answers) for answers in when.values()):
+        yield f"{where} has a predicate that is no table of calls with the answers that it gives: {{ call-1 = [true, false] }}"
+    elif isinstance(when, Mapping):
+        yield from unknown("subject.middleware", when, calls, "a call of the script, but a predicate answers for it")
+
+
+def _answers_of(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(answer, bool) for answer in value)
+
+
+_STREAMS = frozenset({"values", "updates", "messages", "tasks", "debug", "astream_events", "stream_events"})
+
+
+def _together(scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each step that does not go together with the subject."""
+    subject = scenario["subject"]
+    for key, deed in deeds(scenario):
+        if subject["checkpointer"] == "none" and (deed.get("through") in _STREAMS or deed["do"] == "update-state" or "at" in deed):
+            yield f"key {key}: without a checkpointer there is no state to read or to go back to"
+        if subject.get("run") == "async" and deed.get("through") == "stream_events":
+            yield f"key {key}.through: stream_events is the synchronous method, and the subject runs asynchronously"
+
+
 def _kit(scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each middleware of the kit that has not exactly the options that it takes; a name may be left out."""
     for item in scenario["subject"].get("middleware", []):
@@ -122,8 +177,17 @@ def _kit(scenario: Mapping[str, Any]) -> Iterator[str]:
         if known is not None and not known - {"name"} <= set(options) <= known:
             names = ", ".join(sorted(known))
             yield f"key subject.middleware: {item['kind']} takes the options {names}, of which name may be left out"
-        if item["kind"].startswith("rewrite") and not isinstance(options.get("args", {}), Mapping):
-            yield f"key subject.middleware: the args of {item['kind']} are a table"
+        if known is None:
+            continue
+        if "none" in item:
+            yield f"key subject.middleware: {item['kind']} takes no None"
+        if not isinstance(options.get("args", {}), Mapping) or not isinstance(options.get("name", ""), str):
+            yield f"key subject.middleware: {item['kind']} has a text as its name and a table as its args"
+        if "tool" in known:
+            tools = [tool["name"] for tool in scenario["subject"]["tools"]]
+            yield from unknown(
+                "subject.middleware", [options.get("tool")], tools, f"a tool of the subject, which {item['kind']} needs"
+            )
 
 
 def _turns(script: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -181,5 +245,5 @@ def _is_answer(value: Any) -> bool:
         return False
     parts = value.get("decisions", [value])
     return bool(isinstance(parts, list) and parts) and all(
-        isinstance(part, Mapping) and part.get("type") in _DECISIONS for part in parts
+        isinstance(part, Mapping) and isinstance(part.get("type"), str) and part["type"] in _DECISIONS for part in parts
     )

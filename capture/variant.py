@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from capture.scenario import GATE, PER_CALL
+from capture.scenario import GATE, PER_CALL, options
 
-__all__ = ["variants"]
+__all__ = ["complaints", "variants"]
 
 Scenario = dict[str, Any]
 
@@ -25,6 +25,16 @@ def variants(data: Mapping[str, Any]) -> Iterator[tuple[str, Scenario]]:
         for value in named:
             scenario = _CHANGES[value](scenario)
         yield "@" + ",".join(named) if named else "", scenario
+
+
+def complaints(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what cannot vary because the file says it already, or has nothing that could."""
+    vary = data.get("vary", {})
+    if "run" in vary and "run" in data["subject"]:
+        yield "key vary.run: the subject says how it runs, so nothing varies"
+    gated = any(item["kind"] == GATE for item in data["subject"].get("middleware", []))
+    if "mode" in vary and (not gated or options(data, "interrupt_mode")):
+        yield f"key vary.mode: the subject needs a {GATE} that does not say its interrupt_mode itself"
 
 
 _USUAL = {"run": "sync", "mode": "batched"}

@@ -65,9 +65,15 @@ def _gated(history: CaseHistory, step: int) -> list[Call]:
 
 def _unshown(wanted: list[Call], listing: list[Item]) -> Iterator[Fault]:
     for call in wanted:
-        count = sum(item.call.id == call.id for item in listing)
-        if count != 1:
-            yield Fault(evidence("review", call.id, count), {"times": 1, **_action(call)}, {"times": count})
+        count = sum(_is_same(item.call, call) for item in listing)
+        times = sum(_is_same(other, call) for other in wanted)
+        if count != times:
+            yield Fault(evidence("review", call.id, count), {"times": times, **_action(call)}, {"times": count})
+
+
+def _is_same(one: Call, other: Call) -> bool:
+    """Tell whether two calls are one: by id, or those without by what they are."""
+    return one.id == other.id and (one.id is not None or same(_action(one), _action(other)))
 
 
 def _untrue(history: CaseHistory, step: int, listing: list[Item]) -> Iterator[Fault]:

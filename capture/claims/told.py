@@ -28,7 +28,7 @@ def told_truly(history: CaseHistory) -> Finding:
     messages = history.final_messages()
     if messages is None:
         return Finding(len(known), unknown="unfinished" if known else None)
-    told = [message for message in messages if message.get("answers") in known]
+    told = [message for message in messages if "answers" in message and message["answers"] in known]
 
     def find(ruling: Ruling) -> Finding:
         faults = [fault for message in told for fault in _untrue(message, ruling, history)]
@@ -62,16 +62,21 @@ def respond_is_result(history: CaseHistory) -> Finding:
     if messages is None:
         return Finding(len(answers), unknown="unfinished" if answers else None)
     faults: list[Fault] = []
-    if history.last_outcome() != "ended" and not answers.keys() <= {message.get("answers") for message in messages}:
+    if history.last_outcome() != "ended" and not all(_about(messages, call) for call in answers):
         return Finding(len(answers), unknown="unfinished")
     for call, answer in answers.items():
         wanted = [{"status": "success", "content": answer.decision["message"]}]
-        told = [message for message in messages if message.get("answers") == call]
+        told = _about(messages, call)
         # An id may have been another call's before, whose answer comes first.
         found = [{key: message[key] for key in ("status", "content")} for message in told[_turns(messages, call) - 1 :]]
         if found != wanted:
             faults.append(Fault(evidence("messages", call), wanted, found))
     return Finding(len(answers), tuple(faults))
+
+
+def _about(messages: list[Message], call: str | None) -> list[Message]:
+    """Return the tool messages that answer a call; no message answers one without an id."""
+    return [message for message in messages if "answers" in message and message["answers"] == call]
 
 
 def _turns(messages: list[Message], call: str | None) -> int:
@@ -95,10 +100,10 @@ def reason_told(history: CaseHistory) -> Finding:
     if messages is None:
         return Finding(len(reasons), unknown="unfinished" if reasons else None)
     faults: list[Fault] = []
-    if history.last_outcome() != "ended" and not reasons.keys() <= {message.get("answers") for message in messages}:
+    if history.last_outcome() != "ended" and not all(_about(messages, call) for call in reasons):
         return Finding(len(reasons), unknown="unfinished")
     for call, reason in reasons.items():
-        found = [str(message["content"]) for message in messages if message.get("answers") == call]
+        found = [str(message["content"]) for message in _about(messages, call)]
         if not any(reason in text for text in found):
             faults.append(Fault(evidence("messages", call), reason, found))
     return Finding(len(reasons), tuple(faults))
@@ -125,7 +130,7 @@ def respond_refuses(history: CaseHistory) -> Finding:
         ran = [ruled.call for ruled in ruling.dispatches if ruled.call in answers]
         if ran:
             return Finding(len(answers), tuple(Fault(evidence("dispatch", call), None, "ran") for call in ran))
-        succeeded = any(message.get("answers") in answers and message["status"] == "success" for message in messages)
+        succeeded = any(message["status"] == "success" for call in answers for message in _about(messages, call))
         return Finding(len(answers), unknown="ambiguous" if succeeded else None)
 
     return by_ruling(history, find)

@@ -13,7 +13,7 @@ __all__ = ["accepted", "checks", "difference", "results", "table", "text", "tran
 
 _SPECIAL = "\\`*_{}[]<>#|~"
 
-_QUOTED = re.compile(r"“(.*)”", re.DOTALL)
+_QUOTED = re.compile(r"“(.*?)”(?=;|$)", re.DOTALL)
 
 
 def text(value: str) -> str:
@@ -21,10 +21,8 @@ def text(value: str) -> str:
 
     What a framework or a case said is quoted, and in code no address becomes a link and no name a mention.
     """
-    quoted = _QUOTED.search(value)
-    if quoted:
-        return f"{_escaped(value[: quoted.start()])}{code(quoted[1])}{_escaped(value[quoted.end() :])}"
-    return _escaped(value)
+    parts = _QUOTED.split(value)
+    return "".join(code(part) if number % 2 else _escaped(part) for number, part in enumerate(parts))
 
 
 def _escaped(value: str) -> str:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from capture import cache, case, document, environment, interpreter, pin
@@ -62,7 +62,7 @@ def rows(place: Path) -> Iterator[Row]:
 
     def cold() -> None:
         shutil.rmtree(place / "cache", ignore_errors=True)
-        ours("run", "--pin", "i05", "--case", "decisions", **{cache.VARIABLE: str(place / "cache")})
+        ours("run", "--pin", "i05", "--case", "decisions", variables={cache.VARIABLE: str(place / "cache")})
 
     def nox() -> None:
         shutil.rmtree(place / "nox", ignore_errors=True)
@@ -117,14 +117,14 @@ def memory() -> Iterator[str]:
     yield f"\nPeak memory of the orchestrator in the first row: {kilobytes / 1024:.0f} MiB."
 
 
-def ours(*arguments: str, fine: Collection[int] = (0,), **variables: str) -> None:
+def ours(*arguments: str, fine: Collection[int] = (0,), variables: Mapping[str, str] | None = None) -> None:
     """Run dispatch-audit; a suite that holds a FAIL ends with 1, which is fine there."""
-    run(sys.executable, "-m", "capture", *arguments, fine=fine, **variables)
+    run(sys.executable, "-m", "capture", *arguments, fine=fine, variables=variables)
 
 
-def run(*arguments: str | Path, fine: Collection[int] = (0,), **variables: str) -> None:
+def run(*arguments: str | Path, fine: Collection[int] = (0,), variables: Mapping[str, str] | None = None) -> None:
     """Run a command to its end; one that fails is no measurement."""
-    done = subprocess.run(list(map(str, arguments)), check=False, capture_output=True, env={**os.environ, **variables})
+    done = subprocess.run(list(map(str, arguments)), check=False, capture_output=True, env={**os.environ, **(variables or {})})
     if done.returncode not in fine:
         raise RuntimeError(f"{arguments} ended with {done.returncode}")
 

@@ -52,7 +52,7 @@ def text(given: str) -> str:
 
 def comment(given: str) -> str:
     """Return a text as one line of a comment."""
-    return " ".join(given.split()).encode("ascii", "backslashreplace").decode()
+    return "".join(char if " " <= char <= "~" else ascii(char)[1:-1] for char in " ".join(given.split()))
 
 
 def _source(given: Any) -> str:

@@ -120,6 +120,7 @@ def _is_quiet(scenario: Mapping[str, Any]) -> bool:
         and all(tool.keys() <= _PLAIN for tool in subject["tools"])
         and all(item["kind"] == "HumanInTheLoopMiddleware" for item in subject.get("middleware", []))
         and all(isinstance(policy, bool) for _, policy in plan.policies(scenario))
+        and not plan.is_per_call(scenario)
         and all("id" in made for made in calls)
         and not any("on_call" in turn for turn in scenario["script"])
         and [step["do"] for step in steps] in (["invoke"], ["invoke", "resume"])

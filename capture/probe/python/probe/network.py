@@ -1,4 +1,4 @@
-"""No network: connections, datagrams and name look-ups are refused and remembered, before anything else is imported.
+"""No network and no other program: what would reach out is refused and remembered, before anything else is imported.
 
 This is a guard against what calls out by itself, such as tracing or version checks; it is no sandbox against hostile code.
 """
@@ -10,6 +10,9 @@ from probe.journal import Journal
 
 _EVENTS = frozenset(
     {
+        "os.exec",
+        "os.posix_spawn",
+        "os.system",
         "socket.connect",
         "socket.getaddrinfo",
         "socket.gethostbyaddr",
@@ -17,6 +20,7 @@ _EVENTS = frozenset(
         "socket.getnameinfo",
         "socket.sendmsg",
         "socket.sendto",
+        "subprocess.Popen",
     }
 )
 
@@ -27,7 +31,7 @@ _journals: list[Journal] = []
 
 
 class NetworkBlocked(PermissionError):
-    """The probe has no network."""
+    """The probe has no network, and starts no program."""
 
 
 def block() -> None:
@@ -48,11 +52,13 @@ def _refuse(event: str, args: tuple[Any, ...]) -> None:
         _journals[0].observe("network", **attempt)
     else:
         before_any_case.append(attempt)
-    raise NetworkBlocked("dispatch-audit: the probe has no network")
+    raise NetworkBlocked("dispatch-audit: the probe has no network, and starts no program")
 
 
 def _target(event: str, args: tuple[Any, ...]) -> str:
     """Return the host; without the port, which would differ from run to run if the system chose it, or a path of the machine."""
+    if not event.startswith("socket."):
+        return "a program"
     if event not in ("socket.connect", "socket.sendto", "socket.sendmsg"):
         return _text(args[0])
     address = args[-1]
