@@ -506,7 +506,7 @@ MEANINGLESS = (
     Row(
         "rewrite of no table",
         stack('kind = "rewrite-tool-call"\noptions = { tool = "pay", args = 5 }'),
-        ("the args of rewrite-tool-call are a table",),
+        ("rewrite-tool-call has a text as its name and a table as its args",),
     ),
     Row("unknown kit", stack('kind = "retry"'), ("key subject.middleware.0.kind",)),
     # The script.
@@ -1025,7 +1025,9 @@ RUN = ("run", "--pin", "i05", "--case", EDIT)
 @table(
     Said("--out where nothing can be", (*RUN, "--out", "/proc/none"), ("/proc/none", "cannot be written"), ExitCode.STORAGE),
     Said("--out below a file", (*RUN, "--out", "file/out"), ("file/out", "cannot be written"), ExitCode.STORAGE),
-    Said("a name too long", (*RUN, "--case", f"x/{'a' * 300}.toml"), ("aaa.toml", "cannot be read", "too long"), ExitCode.STORAGE),
+    Said(
+        "a path too long", (*RUN, "--case", f"./{'a' * 300}/b.toml"), ("aaa/b.toml", "cannot be read", "too long"), ExitCode.STORAGE
+    ),
     Said("a record's name too long", ("verify", f"./{'a' * 300}"), ("aaa/record.toml", "too long"), ExitCode.STORAGE),
 )
 def test_a_place_that_cannot_be_used_is_a_storage_failure(row: Said, command: Command, tmp_path: Path) -> None:

@@ -56,10 +56,12 @@ Observed = tuple[Mapping[str, list[Line]], Mapping[str, CaseHistory]]
 def observed() -> Observed:
     """Return what the scripts of the suite print, and what the probe sees, by case; both run at the same time."""
     cases = case.all_cases()
+    # Written and read in one thread: CPython before 3.11.9 loses count if several make syntax trees at once.
+    texts = [{known.id: script([known]) for known in cases[start::PROCESSES]} for start in range(PROCESSES)]
     with ThreadPoolExecutor() as pool:
         seen = pool.submit(recorded, cases)
-        parts = pool.map(printed_by, [cases[start::PROCESSES] for start in range(PROCESSES)])
-        return {name: lines for part in parts for name, lines in part.items()}, seen.result()
+        printed = {name: said for part in pool.map(printed_by, texts) for name, said in part.items()}
+        return {name: list(read(said)) for name, said in printed.items()}, seen.result()
 
 
 def recorded(cases: list[Case]) -> dict[str, CaseHistory]:
@@ -69,11 +71,16 @@ def recorded(cases: list[Case]) -> dict[str, CaseHistory]:
     return {found.case: found for found in history.read(row.history or b"", "history").cases}
 
 
-def printed_by(cases: list[Case]) -> dict[str, list[Line]]:
-    """Return what the scripts of cases print, each run in a namespace of its own in one process."""
-    texts = {known.id: script([known]) for known in cases}
+def printed_by(texts: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """Return what scripts print, each run in a namespace of its own in one process."""
     output: Mapping[str, list[str]] = json.loads(run("-c", DRIVER, given=json.dumps(texts)))
-    return {name: list(read(lines)) for name, lines in output.items()}
+    return output
+
+
+def lines_of(cases: list[Case]) -> dict[str, list[Line]]:
+    """Return what the scripts of cases print, line by line."""
+    printed = printed_by({known.id: script([known]) for known in cases})
+    return {name: list(read(said)) for name, said in printed.items()}
 
 
 def run(*arguments: str, given: str | None = None) -> str:
@@ -190,7 +197,7 @@ def test_a_script_runs_alone(name: str, command: Command, observed: Observed, tm
 
 def test_several_cases_in_one_script(observed: Observed) -> None:
     """A script of several cases shows what each of them shows, one after the other."""
-    cases = case.find(["decisions/approve", "decisions/edit", "time-travel/approve-twice-at-paused"])
+    cases = case.find(["decisions/approve", "decisions/edit", "time-travel/approve-then-reject-at-paused"])
     lines = list(read(run("-c", script(cases)).splitlines()))
     assert lines == [line for known in cases for line in observed[0][known.id]]
 
@@ -215,21 +222,21 @@ def test_text_in_a_script_is_only_text() -> None:
     tool = {"name": "send", "description": hostile, "returns": hostile, "parameters": ["to"], "before": [{"interrupt": hostile}]}
     known = varied({"tools": [tool], "middleware": []}, question=hostile, steps=[{"do": "invoke", "text": hostile}])
     assert script([known]).isascii()
-    assert ("message", ("human", hostile, [], None)) in printed_by([known])["test/varied"]
+    assert ("message", ("human", hostile, [], None)) in lines_of([known])["test/varied"]
 
 
 def test_an_option_that_is_no_identifier_is_no_code() -> None:
     """The name of a middleware's option is checked by nobody before the framework; as source it stays a text."""
     hostile = "x=1); print('escaped'); print("
     known = varied({"middleware": [{"kind": "HumanInTheLoopMiddleware", "options": {hostile: 1}}]})
-    assert printed_by([known])["test/varied"] == [("failed", "TypeError")]
+    assert lines_of([known])["test/varied"] == [("failed", "TypeError")]
 
 
 def test_names_of_tools_do_not_hide_those_of_the_script() -> None:
     """A tool may be called like a word of Python, a function of the script or a helper; so may a parameter."""
     names = ["class", "show", "print", "Command", "open", "branch_1", "agent"]
     args = {"show": "now", "time": "now"}
-    lines = printed_by([named(name, args) for name in names])
+    lines = lines_of([named(name, args) for name in names])
     for name in names:
         assert lines[f"test/{name}"][0] == ("dispatch", (name, args))
         assert lines[f"test/{name}"][-1] == ("message", ("ai", "Done.", [], None))
