@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -560,7 +561,13 @@ class OpensSocket(Subject):
     """Tries to call out."""
 
     def before_review(self) -> None:
-        for attempt in (lambda: socket.create_connection(("192.0.2.1", 80), 1), lambda: socket.getaddrinfo("example.invalid", 80)):
+        attempts: list[Callable[[], object]] = [
+            lambda: socket.create_connection(("192.0.2.1", 80), 1),
+            lambda: socket.getaddrinfo("example.invalid", 80),
+            lambda: subprocess.run(["true"], check=False),
+            lambda: os.system("true"),
+        ]
+        for attempt in attempts:
             try:
                 attempt()
             except OSError:

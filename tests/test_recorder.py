@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capture import library
+from capture import history, library
 from capture.case import Case
 from capture.environment import Environment
 from capture.errors import ProbeFailed
@@ -37,6 +37,14 @@ def test_a_journal_that_is_none_is_unknown_error() -> None:
     """A line that does not fit the schema of a history makes the whole journal worthless, even one that says PASS."""
     verdict = judge(recorded("spoils-journal", EDIT), suite()[EDIT].claims)
     assert (verdict.verdict, verdict.reason) == (UNKNOWN, "error")
+
+
+def test_a_journal_that_is_none_spoils_no_other_case() -> None:
+    """What is left of such a case can be saved and read again beside the others."""
+    found = recorded("spoils-journal", EDIT)
+    head = {"kind": "environment", "history": 1, "pin": "x", "packages": {}, "files": {}, "blocked": []}
+    data = history.write(history.History(head, (), (found,)))
+    assert judge(history.read(data, "history").cases[0], suite()[EDIT].claims).reason == "error"
 
 
 def test_a_question_in_an_unknown_form_is_unobservable() -> None:

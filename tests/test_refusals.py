@@ -385,6 +385,28 @@ def stack(text: str) -> Spoil:
     return swapped(WHOLE, r"^\[\[subject\.m", f"[[subject.middleware]]\n{text}\n\n[[subject.m")
 
 
+def ruled(text: str) -> Spoil:
+    """Return what gives the tool pay a policy with a line more."""
+    return swapped(
+        WHOLE, "^options.*pay = true", f'options.interrupt_on.pay.allowed_decisions = ["reject"]\noptions.interrupt_on.pay.{text}'
+    )
+
+
+def both(*spoils: Spoil) -> Spoil:
+    """Return what spoils a folder in several ways."""
+
+    def spoil(folder: Path) -> None:
+        for one in spoils:
+            one(folder)
+
+    return spoil
+
+
+def unkept(text: str) -> Spoil:
+    """Return what adds a step to the case and takes its checkpointer away."""
+    return both(swapped(WHOLE, '^checkpointer = "memory"', 'checkpointer = "none"'), last_step(text))
+
+
 def last_step(text: str) -> Spoil:
     """Return what adds a step at the end of the case."""
     return appended(WHOLE, OTHER.format(text))
@@ -509,6 +531,67 @@ MEANINGLESS = (
         ("rewrite-tool-call has a text as its name and a table as its args",),
     ),
     Row("unknown kit", stack('kind = "retry"'), ("key subject.middleware.0.kind",)),
+    Row("a shell", stack('kind = "ShellToolMiddleware"\noptions.startup_commands = ["id"]'), ("key subject.middleware.0.kind",)),
+    Row("files", stack('kind = "FilesystemFileSearchMiddleware"\noptions.root_path = "/"'), ("key subject.middleware.0.kind",)),
+    Row("self", stack('kind = "ToolRetryMiddleware"\noptions.self = 1'), ("key subject.middleware", "'self' is no option")),
+    Row(
+        "a fraction", stack('kind = "ToolRetryMiddleware"\noptions.backoff_factor = 1.5'), ("the option 'backoff_factor'", "whole")
+    ),
+    Row(
+        "an option and None",
+        stack('kind = "ToolRetryMiddleware"\noptions.max_delay = 1\nnone = ["max_delay"]'),
+        ("'max_delay' stands among the options and under none",),
+    ),
+    Row("None for the kit", stack('kind = "counter"\nnone = ["name"]'), ("key subject.middleware: counter takes no None",)),
+    Row("a number for a name", stack('kind = "counter"\noptions.name = 5'), ("counter has a text as its name",)),
+    Row(
+        "rewrite of no tool",
+        stack('kind = "rewrite-tool-call"\noptions = { tool = "none", args = {} }'),
+        ("'none' is not a tool of the subject, which rewrite-tool-call needs",),
+    ),
+    # Policies whose functions say nothing.
+    Row(
+        "policies in a list",
+        both(
+            swapped(WHOLE, "^options.*pay = true", 'options.interrupt_on = ["pay"]'),
+            swapped(WHOLE, r"^\[subject\.middleware\.options.*\nallowed.*\ndescription.*\n", ""),
+        ),
+        ("interrupt_on is a table",),
+    ),
+    Row("description of nothing", ruled("description = {}"), ("the policy of pay has a description that is neither",)),
+    Row("description of a number", ruled("description = { returns = 5 }"), ("the policy of pay has a description",)),
+    Row("predicate of no table", ruled("when = true"), ("the policy of pay has a predicate",)),
+    Row("predicate of no answers", ruled("when = { call-2 = [] }"), ("the policy of pay has a predicate",)),
+    Row("predicate of words", ruled('when = { call-2 = ["no"] }'), ("the policy of pay has a predicate",)),
+    Row("predicate of no call", ruled("when = { none = [true] }"), ("'none' is not a call of the script, but a predicate",)),
+    # What does not go together.
+    Row(
+        "gate beside a call",
+        both(
+            tool("before = [{ gate = true }]"), last_step('do = "concurrently"\nsteps = [{ do = "continue" }, { do = "continue" }]')
+        ),
+        ("each turn of the script has one call",),
+    ),
+    Row("stream without state", unkept('do = "continue"\nthrough = "updates"'), (STEP, "without a checkpointer")),
+    Row("write without state", unkept('do = "update-state"\nmessages = [{ type = "human", text = "x" }]'), (STEP, "without a")),
+    Row("back without state", unkept('do = "replay"\nat.paused = 1'), (STEP, "without a checkpointer")),
+    Row(
+        "vary what is said",
+        both(
+            preceded(WHOLE, 'vary.run = ["async"]\n'),
+            swapped(WHOLE, "^kind = .create_agent.", 'kind = "create_agent"\nrun = "async"'),
+        ),
+        ("key vary.run", "nothing varies"),
+    ),
+    Row(
+        "vary the mode that is said",
+        both(
+            preceded(WHOLE, 'vary.mode = ["per_call"]\n'), swapped(WHOLE, "^options.desc.*", 'options.interrupt_mode = "batched"')
+        ),
+        ("key vary.mode",),
+    ),
+    Row("human with calls", last_step('do = "update-state"\nmessages = [{ type = "human", text = "x", calls = [] }]'), (STEP,)),
+    Row("remove with text", last_step('do = "update-state"\nmessages = [{ type = "remove", id = "a", text = "x" }]'), (STEP,)),
     # The script.
     Row("call twice", swapped(WHOLE, '"call-2", tool', '"call-1", tool'), ("key script.0.calls", "'call-1' stands twice")),
     Row("raise at no call", said("raise = true"), ("key script.1.raise", "at which call of the model")),
@@ -1025,9 +1108,6 @@ RUN = ("run", "--pin", "i05", "--case", EDIT)
 @table(
     Said("--out where nothing can be", (*RUN, "--out", "/proc/none"), ("/proc/none", "cannot be written"), ExitCode.STORAGE),
     Said("--out below a file", (*RUN, "--out", "file/out"), ("file/out", "cannot be written"), ExitCode.STORAGE),
-    Said(
-        "a path too long", (*RUN, "--case", f"./{'a' * 300}/b.toml"), ("aaa/b.toml", "cannot be read", "too long"), ExitCode.STORAGE
-    ),
     Said("a record's name too long", ("verify", f"./{'a' * 300}"), ("aaa/record.toml", "too long"), ExitCode.STORAGE),
 )
 def test_a_place_that_cannot_be_used_is_a_storage_failure(row: Said, command: Command, tmp_path: Path) -> None:
