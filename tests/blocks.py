@@ -1,19 +1,22 @@
 """The generated parts of README.md and of docs/pictures, called by cog; `make check` fails if they are not as generated."""
 
 import re
+from collections import Counter
 
 import click
 
 from capture import document, record, results
+from capture.case import all_cases
+from capture.claims import CLAIMS
 from capture.cli import commands
 from capture.document import Document
 from capture.render import lanes, markdown
-from capture.render.cells import COLUMNS, row
+from capture.render.cells import COLUMNS, row, status
 from capture.render.printable import code
 
 
-def _published() -> Document:
-    path = record.find("i05").revision(None).file("results")
+def _published(name: str = "i05") -> Document:
+    path = record.find(name).revision(None).file("results")
     return results.read(document.read(path), str(path))
 
 
@@ -21,6 +24,42 @@ def table() -> str:
     """Return the table of the latest revision of I05."""
     cells = map(row, _published()["pins"][0]["cases"])
     return markdown.table(COLUMNS, ([code(found[0]), *map(markdown.text, found[1:])] for found in cells))
+
+
+def broken() -> str:
+    """Return what does not hold at the pins of the other records, a row a case, with the claims in their own words."""
+    rows = [
+        (code(pin["pin"]), code(found["case"]), markdown.text(found["question"]), _unmet(found))
+        for name in record.all_names()
+        if name != "i05"
+        for pin in _published(name)["pins"]
+        for found in pin["cases"]
+        if found["verdict"] != "PASS"
+    ]
+    return markdown.table(("Pin", "Case", "Question", "Verdict, and what does not hold"), rows)
+
+
+def _unmet(case: Document) -> str:
+    unmet = [claim["claim"] for claim in case["claims"] if claim["verdict"] in ("FAIL", "UNKNOWN")]
+    return f"{markdown.text(status(case))}: " + "<br>".join(markdown.text(CLAIMS[name].sentence) for name in unmet)
+
+
+def records() -> str:
+    """Return the records, a row each, with the count of each verdict in the latest revision and its digest."""
+    rows = []
+    for name in record.all_names():
+        found, revision = record.find(name), record.find(name).revision(None)
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in _published(name)["counts"].items() if count)
+        digest = code(revision.digests["results"])
+        place = f"[{code(name)}](results/{name}/{revision.name}/README.md)"
+        rows.append((place, markdown.text(found.data["question"]), counts, digest))
+    return markdown.table(("Record", "Question", "Verdicts", "SHA-256 of results.json"), rows)
+
+
+def suite() -> str:
+    """Return the families of the suite, with how many cases each has."""
+    counts = Counter(known.id.partition("/")[0] for known in all_cases())
+    return ", ".join(f"{code(family)} ({count})" for family, count in sorted(counts.items()))
 
 
 def _cited() -> str:
