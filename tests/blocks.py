@@ -59,7 +59,7 @@ def records() -> str:
 def suite() -> str:
     """Return the families of the suite, with how many cases each has."""
     counts = Counter(known.id.partition("/")[0] for known in all_cases())
-    return ", ".join(f"{code(family)} ({count})" for family, count in sorted(counts.items()))
+    return ", ".join(f"{code(family)} ({count})" for family, count in sorted(counts.items())) + ".\n"
 
 
 def _cited() -> str:
