@@ -36,11 +36,11 @@ def fits(value: Any, schema: Any) -> None:
     ("arguments", "code"),
     [
         (("run", "--pin", "i05", "--case", EDIT), 0),
-        (("run", "--pin", "i05", "--pin", "langchain-1.4.1"), 1),
+        (("run", "--pin", "i05", "--pin", "langchain-1.4.1", "--case", EDIT), 1),
         (("reproduce", "i05", "--skip-upstream"), 0),
         (("verify", "i05"), 0),
         (("rejudge", "i05"), 0),
-        (("rejudge", "i05", "--claims", "suite"), 0),
+        (("rejudge", "i05", "--claims", "suite"), 1),
         (("list", "cases"), 0),
         (("list", "claims"), 0),
         (("list", "pins"), 0),
@@ -65,7 +65,7 @@ def test_piped_output_fits_the_schema_that_the_command_prints(arguments: tuple[s
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (("run", "--pin", "i05", "--case", "decisions"), 0),
+        (("run", "--pin", "i05", "--case", EDIT), 0),
         (("run", "--pin", "langchain-1.4.1", "--case", EDIT), 1),
         (("run", "--pin", "langchain-1.4.1", "--case", "decisions/edit-notice-off"), 3),
         (("run",), 2),
@@ -118,7 +118,7 @@ def test_text_from_a_case_is_harmless(command: Command, tmp_path: Path) -> None:
     text = (Path(case.__file__).parent / "cases" / "decisions" / "approve.toml").read_text().replace("migration-note.md", hostile)
     (tmp_path / "mine").mkdir()
     path = tmp_path / "mine" / "hostile.toml"
-    path.write_text(text.replace("A person approves", f"{hostile} A person approves"))
+    path.write_text(re.sub("^vary.*", "", text.replace("A person approves", f"{hostile} A person approves"), flags=re.MULTILINE))
     for form in ("text", "markdown", "json"):
         done = command("run", "--pin", "i05", "--case", path, "--format", form)
         assert done.returncode == 0, done.stderr
@@ -142,7 +142,7 @@ def test_a_terminal_gets_text_and_a_pipe_gets_json(tmp_path: Path) -> None:
 def test_interrupting_a_run_leaves_nothing_half_done(tmp_path: Path) -> None:
     """Ctrl-C ends a run with 130, with no traceback, no results and no probe left; the same command then runs."""
     folder = tmp_path / "run"
-    arguments = [sys.executable, "-m", "capture", "run", "--pin", "i05", "--out", str(folder)]
+    arguments = [sys.executable, "-m", "capture", "run", "--pin", "i05", "--case", EDIT, "--out", str(folder)]
     with subprocess.Popen(
         arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, preexec_fn=_listening
     ) as process:

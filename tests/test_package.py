@@ -32,7 +32,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run", "--pin", "i05"), ("reproduce", "i05", "--skip-upstream"), ("verify", "i05"), ("run", "--schema"), ("list", "cases")],
+    [
+        ("run", "--pin", "i05", "--case", "decisions/edit"),
+        ("reproduce", "i05", "--skip-upstream"),
+        ("verify", "i05"),
+        ("run", "--schema"),
+        ("list", "cases"),
+    ],
     ids=" ".join,
 )
 def test_an_installed_wheel_works_anywhere(arguments: tuple[str, ...], installed: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from capture.document import digest
 from tests.conftest import Command
 
 REPRODUCE = ["reproduce", "i05", "--format", "json"]
-RUN = ["run", "--pin", "i05", "--format", "json"]
+RUN = ["run", "--pin", "i05", "--case", "decisions/edit", "--format", "json"]
 
 
 @pytest.fixture

@@ -39,12 +39,12 @@ def status(case: Document) -> str:
     """Return the verdict, with its reason if it has one, and what stood in the way if that was seen."""
     if not case["reason"]:
         return str(case["verdict"])
-    return f"{case['verdict']} ({': '.join(filter(None, (case['reason'], case['detail'] or _obstacle(case))))})"
+    return f"{case['verdict']} ({': '.join(filter(None, (case['reason'], case.get('detail') or _obstacle(case))))})"
 
 
 def _obstacle(case: Document) -> str | None:
     """Return the first step that raised, or that could not be taken."""
-    for found in case["observations"]["outcomes"]:
+    for found in case.get("observations", {}).get("outcomes", ()):
         if found["status"] in ("raised", "impossible"):
             return " ".join(filter(None, (f"step {found['step']}, {found['do']},", found["status"], found["error"])))
     return None
