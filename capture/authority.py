@@ -179,8 +179,9 @@ def bad_answers(history: CaseHistory) -> list[int]:
     found: list[int] = []
     listed: int | None = None
     for number, step in history.steps():
-        reached = history.outcome(number) not in (None, "impossible")
-        if listed and reached and any(_is_bad(deed, history, listed) for deed in step.get("steps", [step])):
+        deeds = enumerate(step["steps"], start=1) if "steps" in step else [(None, step)]
+        reached = [deed for branch, deed in deeds if history.outcome(number) and history.delivered(number, branch)]
+        if listed and any(_is_bad(deed, history, listed) for deed in reached):
             found.append(number)
         if history.outcome(number) in ("paused", "ended"):
             listed = number
@@ -220,7 +221,7 @@ class _Walk:
         for number, step in [(0, {"do": "build"}), *self.history.steps()]:
             answered: list[str | None] = []
             for branch, deed in enumerate(step.get("steps", []), start=1):
-                answered += self._answer(number, deed)
+                answered += self._answer(number, deed, branch)
                 self._dispatches(number, branch)
             answered += self._answer(number, step)
             self._dispatches(number, None)
@@ -244,8 +245,10 @@ class _Walk:
             self.given.pop(call, None)
         self.open = asked
 
-    def _answer(self, number: int, deed: Mapping[str, Any]) -> list[str | None]:
+    def _answer(self, number: int, deed: Mapping[str, Any], branch: int | None = None) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
+        if not self.history.delivered(number, branch):
+            return []
         own = [(item, given) for item, given in valid(deed, self.listing) if item.call.id in self.open]
         for item, decision in own:
             self._decide(number, item, decision)

@@ -93,7 +93,13 @@ class CaseHistory:
     def _last_run(self) -> int | None:
         """Return the last step that was started and ran the subject; to wait, or to write into the state, runs nothing."""
         started = [int(entry["step"]) for entry in self.of("step") if entry["do"] not in ("update-state", "wait")]
-        return started[-1] if started else None
+        ran = [step for step in started if self.outcome(step) != "impossible"]
+        return ran[-1] if ran else None
+
+    def delivered(self, step: int, branch: int | None = None) -> bool:
+        """Tell whether what a step, or a branch of it, does reached the subject: its question or checkpoint was there."""
+        found = [entry for entry in self.of("outcome", step=step) if entry.get("branch") == branch]
+        return not any(entry["status"] == "impossible" for entry in found)
 
 
 @dataclass(frozen=True)

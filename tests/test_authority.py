@@ -161,6 +161,25 @@ def test_a_decision_without_its_content_gives_nothing(kind: str) -> None:
     assert classes(found) == ["undecided"]
 
 
+def test_an_answer_that_was_never_delivered_gives_nothing() -> None:
+    """A step whose checkpoint is not there delivers nothing: it allows nothing, forbids nothing, and is no bad answer."""
+    never = {**decide(("a", "approve")), "at": {"next": "tools"}}
+    found = history([never, {"do": "continue"}], propose(1, A), ask(1, A), end(2, "impossible"), dispatch(3, A), end(3, "ended"))
+    assert (classes(found), rulings(found).first.answers, bad_answers(found)) == (["undecided"], [], [])
+    late = {**decide(("a", "reject")), "at": {"next": "tools"}}
+    again = history(
+        [decide(("a", "approve")), late, {"do": "continue"}],
+        propose(1, A),
+        ask(1, A),
+        end(2, "raised"),
+        end(3, "impossible"),
+        dispatch(4, A),
+        end(4, "ended"),
+    )
+    assert classes(again) == ["authorised"]
+    assert (again.last_outcome(), history([never], end(1, "ended"), end(2, "impossible")).last_outcome()) == ("ended", "ended")
+
+
 def test_an_answer_to_no_question_gives_nothing() -> None:
     """An answer that comes before a question, or after the run has ended, allows nothing."""
     early = history([decide(("a", "approve"))], propose(1, A), end(1, "ended"), dispatch(2, A), end(2, "ended"))

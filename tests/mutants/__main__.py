@@ -27,6 +27,7 @@ TESTS = (
     "verdict",
     "completeness",
     "properties",
+    "judged",
     "mutants",
 )
 
