@@ -297,13 +297,20 @@ class _Walk:
             if not token.spent:
                 token.spent = True
                 return Ruled(entry, call, Class.AUTHORISED)
-        if call in self.ruling.refused():
+        if call in self.ruling.refused() and not self._is_newer(call, entry):
             return Ruled(entry, call, Class.REFUSED)
         if not exact and not needs_answer(self.history.scenario, Call(call, entry["tool"], entry["args"])):
             return Ruled(entry, call, Class.UNGATED)
         if exact:
             return Ruled(entry, call, Class.REPEATED)
         return Ruled(entry, call, Class.ALTERED, tokens[-1]) if tokens else Ruled(entry, call, Class.UNDECIDED)
+
+    def _is_newer(self, call: str | None, entry: Entry) -> bool:
+        """Tell whether a dispatch is of a call proposed under this id since the last answer about the id: it is another call."""
+        answered = self.ruling.last()[call].step
+        before = len(proposals(self.history, answered - 1))
+        since = proposals(self.history, entry["step"])[before:]
+        return any(known.id == call and self._fits(entry, known.tool, known.args) for known in since)
 
     def _fits(self, entry: Entry, tool: str, args: Mapping[str, Any]) -> bool:
         return bool(entry["tool"] == tool) and same(entry["args"], received(self.history.scenario, tool, args))

@@ -161,6 +161,23 @@ def test_a_decision_without_its_content_gives_nothing(kind: str) -> None:
     assert classes(found) == ["undecided"]
 
 
+def test_an_id_of_a_rejected_call_may_be_another_calls() -> None:
+    """What is proposed after the rejection under the same id is not rejected: ungated it may run, gated it is undecided."""
+    free: Call = ("a", "log", {"text": "hello"})
+    again: Call = ("a", "send", {"to": "z"})
+    rejected = [propose(1, A), ask(1, A)]
+    found = history(
+        [decide(("a", "reject"))], *rejected, propose(2, free, number=2), dispatch(2, free, named=True), end(2, "ended")
+    )
+    assert classes(found) == ["ungated"]
+    found = history(
+        [decide(("a", "reject"))], *rejected, propose(2, again, number=2), dispatch(2, again, named=True), end(2, "ended")
+    )
+    assert classes(found) == ["undecided"]
+    found = history([decide(("a", "reject"))], *rejected, propose(2, free, number=2), dispatch(2, A, named=True), end(2, "ended"))
+    assert classes(found) == ["refused"]
+
+
 def test_an_answer_that_was_never_delivered_gives_nothing() -> None:
     """A step whose checkpoint is not there delivers nothing: it allows nothing, forbids nothing, and is no bad answer."""
     never = {**decide(("a", "approve")), "at": {"next": "tools"}}
