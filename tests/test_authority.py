@@ -165,7 +165,7 @@ def test_an_id_of_a_rejected_call_may_be_another_calls() -> None:
     """What is proposed after the rejection under the same id is not rejected: ungated it may run, gated it is undecided."""
     free: Call = ("a", "log", {"text": "hello"})
     again: Call = ("a", "send", {"to": "z"})
-    rejected = [propose(1, A), ask(1, A)]
+    rejected: list[Entry | list[Entry]] = [propose(1, A), ask(1, A)]
     found = history(
         [decide(("a", "reject"))], *rejected, propose(2, free, number=2), dispatch(2, free, named=True), end(2, "ended")
     )

@@ -24,6 +24,8 @@ TABLE = HERE.parent.parent / "docs" / "bench.md"
 PAIRS = 9
 FEW = 5
 NEWEST = "langchain-1.5.2"
+FOUR = [f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject")]
+CHOSEN = [word for name in FOUR for word in ("--case", name)]
 
 Row = tuple[str, Callable[[], None], Callable[[], None]]
 
@@ -52,17 +54,17 @@ def rows(place: Path) -> Iterator[Row]:
     lock, python = pin.find("i05").lock, interpreter.find(None)
     warm = environment.ensure(lock, python).python
     bare = place / "bare.py"
-    bare.write_text(script(case.find(["decisions"])))
+    bare.write_text(script(case.find(FOUR)))
 
     def alone() -> None:
         run(warm, "-I", bare)
 
-    yield "four cases, warm: `run --pin i05` / a bare script", lambda: ours("run", "--pin", "i05", "--case", "decisions"), alone
+    yield "four cases, warm: `run --pin i05` / a bare script", lambda: ours("run", "--pin", "i05", *CHOSEN), alone
     yield "`reproduce i05 --skip-upstream`, warm / a bare script", lambda: ours("reproduce", "i05", "--skip-upstream"), alone
 
     def cold() -> None:
         shutil.rmtree(place / "cache", ignore_errors=True)
-        ours("run", "--pin", "i05", "--case", "decisions", variables={cache.VARIABLE: str(place / "cache")})
+        ours("run", "--pin", "i05", *CHOSEN, variables={cache.VARIABLE: str(place / "cache")})
 
     def nox() -> None:
         shutil.rmtree(place / "nox", ignore_errors=True)
@@ -80,7 +82,7 @@ def suite(place: Path) -> Iterator[str]:
     newest, python = pin.find(NEWEST), interpreter.find(None)
     warm = environment.ensure(newest.lock, python).python
     families = sorted({known.id.partition("/")[0] for known in case.all_cases()} - {"policy"})
-    few, many = case.find(["decisions"]), case.find(families)
+    few, many = case.find(FOUR), case.find(families)
     for name, cases in (("few", few), ("many", many)):
         (place / f"{name}.py").write_text(script(cases))
 
@@ -93,7 +95,7 @@ def suite(place: Path) -> Iterator[str]:
 
     whole = statistics.median(seconds(recorded([])) for _ in range(FEW))
     yield f"\nThe suite of {len(case.all_cases())} cases at one warm pin, {NEWEST}: {whole:.1f} s, median of {FEW}."
-    costs = [_further(recorded(["decisions"]), recorded(families)), _further(scripted("few"), scripted("many"))]
+    costs = [_further(recorded(FOUR), recorded(families)), _further(scripted("few"), scripted("many"))]
     further = [1000 * cost / (len(many) - len(few)) for cost in costs]
     yield (
         f"\nEach of {len(many) - len(few)} further cases: {further[0]:.1f} ms, its script {further[1]:.1f} ms, "
@@ -111,7 +113,7 @@ def memory() -> Iterator[str]:
     code = (
         "import resource, sys; from capture.__main__ import _run; _run(); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    arguments = [sys.executable, "-c", code, "run", "--pin", "i05", "--case", "decisions", "--format", "markdown"]
+    arguments = [sys.executable, "-c", code, "run", "--pin", "i05", *CHOSEN, "--format", "markdown"]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     kilobytes = int(done.stdout.splitlines()[-1]) // (1024 if sys.platform == "darwin" else 1)
     yield f"\nPeak memory of the orchestrator in the first row: {kilobytes / 1024:.0f} MiB."
