@@ -178,9 +178,8 @@ def bad_answers(history: CaseHistory) -> list[int]:
     """
     found: list[int] = []
     listed: int | None = None
-    for number, step in history.steps():
-        deeds = enumerate(step["steps"], start=1) if "steps" in step else [(None, step)]
-        reached = [deed for branch, deed in deeds if history.outcome(number) and history.delivered(number, branch)]
+    for number, _ in history.steps():
+        reached = [deed for branch, deed in history.deeds(number) if history.ended(number, branch) not in (None, "impossible")]
         if listed and any(_is_bad(deed, history, listed) for deed in reached):
             found.append(number)
         if history.outcome(number) in ("paused", "ended"):
@@ -213,21 +212,22 @@ class _Walk:
         self.ruling = Ruling()
         self.gated = frozenset(history.scenario["gated"])
         self.listing: list[Item] = []
-        self.open: set[str | None] = set()
         self.given: dict[str | None, Token] = {}
 
     def run(self) -> None:
         # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
-        for number, step in [(0, {"do": "build"}), *self.history.steps()]:
+        for number in [0, *(number for number, _ in self.history.steps())]:
             answered: list[str | None] = []
-            for branch, deed in enumerate(step.get("steps", []), start=1):
-                answered += self._answer(number, deed, branch)
+            deeds = self.history.deeds(number)
+            for branch, deed in deeds:
+                answered += self._answer(number, branch, deed)
                 self._dispatches(number, branch)
-            answered += self._answer(number, step)
-            self._dispatches(number, None)
+            if len(deeds) > 1:
+                self._dispatches(number, None)
             self._turn(number, answered)
 
     def _dispatches(self, number: int, branch: int | None) -> None:
+        """Rule what ran in a branch, or in none: where several go on at once, a thread of the framework may belong to no branch."""
         for entry in self.history.of("dispatch", step=number):
             if entry["event"] == "dispatched" and entry.get("branch") == branch:
                 self.ruling.dispatches.append(self._rule(entry, number))
@@ -239,20 +239,16 @@ class _Walk:
             return
         listing = shown(self.history, number) if outcome == "paused" else []
         self.ruling.readable &= listing is not None
+        still = {item.call.id for item in listing or []} - set(answered)
+        self.given = {call: token for call, token in self.given.items() if call in still}
         self.listing = listing or []
-        asked = {item.call.id for item in self.listing}
-        for call in self.open - (asked - set(answered)):
-            self.given.pop(call, None)
-        self.open = asked
 
-    def _answer(self, number: int, deed: Mapping[str, Any], branch: int | None = None) -> list[str | None]:
-        """Let the decisions of a step give their tokens; return the calls whose open question they answered."""
-        if not self.history.delivered(number, branch):
-            return []
-        own = [(item, given) for item, given in valid(deed, self.listing) if item.call.id in self.open]
-        for item, decision in own:
+    def _answer(self, number: int, branch: int | None, deed: Mapping[str, Any]) -> list[str | None]:
+        """Let the decisions of a step give their tokens; return the calls whose question, one of those listed, they answered."""
+        given = valid(deed, self.listing) if self.history.delivered(number, branch) else []
+        for item, decision in given:
             self._decide(number, item, decision)
-        return [item.call.id for item, _ in own]
+        return [item.call.id for item, _ in given]
 
     def _decide(self, number: int, item: Item, decision: Mapping[str, Any]) -> None:
         """Let the last word about a call count: it takes an unspent token back, and gives one if its question gave none."""
@@ -299,11 +295,18 @@ class _Walk:
                 return Ruled(entry, call, Class.AUTHORISED)
         if call in self.ruling.refused() and not self._is_newer(call, entry):
             return Ruled(entry, call, Class.REFUSED)
-        if not exact and not needs_answer(self.history.scenario, Call(call, entry["tool"], entry["args"])):
+        if not exact and self._is_free(call, entry):
             return Ruled(entry, call, Class.UNGATED)
         if exact:
             return Ruled(entry, call, Class.REPEATED)
         return Ruled(entry, call, Class.ALTERED, tokens[-1]) if tokens else Ruled(entry, call, Class.UNDECIDED)
+
+    def _is_free(self, call: str | None, entry: Entry) -> bool:
+        """Tell whether a dispatch needs no answer: by its tool, or by its call as long as it runs the tool that it calls."""
+        if entry["tool"] not in self.gated:
+            return True
+        own = [known for known in proposals(self.history, entry["step"]) if known.id == call and known.tool == entry["tool"]]
+        return any(not needs_answer(self.history.scenario, known) for known in own)
 
     def _is_newer(self, call: str | None, entry: Entry) -> bool:
         """Tell whether a dispatch is of a call proposed under this id since the last answer about the id: it is another call."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from capture.document import line
 from capture.history import PRIVATE_KEY, CaseHistory, Entry
-from capture.scenario import GATE
+from capture.scenario import GATE, is_streamed
 
 __all__ = ["Gap", "gap"]
 
@@ -63,9 +63,8 @@ def _steps(history: CaseHistory) -> Iterator[Gap]:
 
 def _ends(history: CaseHistory, step: int) -> Iterator[Gap]:
     """Each thing that a step did came to one end, of a kind that it can come to."""
-    outcomes = history.of("outcome", step=step)
-    deeds = _deeds(history, step)
-    found = {entry.get("branch"): entry["status"] for entry in outcomes}
+    deeds = history.deeds(step)
+    found = {entry.get("branch"): entry["status"] for entry in history.of("outcome", step=step)}
     if found.keys() != {branch for branch, _ in deeds}:
         missing = len(found) < len(deeds)
         yield "error", f"step {step} has no outcome" if missing else f"step {step} has outcomes of something else"
@@ -75,37 +74,30 @@ def _ends(history: CaseHistory, step: int) -> Iterator[Gap]:
             yield "error", f"step {step} cannot have the outcome {found[branch]}"
 
 
-def _deeds(history: CaseHistory, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
-    """Return what a step did, with the branch if it took several at once."""
-    planned: Mapping[str, Any] = history.scenario["steps"][step - 1] if step else {"do": "build"}
-    parts = planned.get("steps")
-    return list(enumerate(parts, start=1)) if parts else [(None, planned)]
-
-
 def _owed(history: CaseHistory, step: int) -> Iterator[Gap]:
     """What returned shows its output, its messages and its checkpoints, and what it asks if it paused."""
-    for branch, deed in _deeds(history, step):
+    for branch, deed in history.deeds(step):
         yield from _shown(history, step, branch, deed)
-    kept = history.scenario["subject"]["checkpointer"] != "none"
-    if (
-        kept
-        and history.of("prompt", step=step)
-        and history.outcome(step) in ("paused", "ended")
-        and not history.of("checkpoint", step=step)
-    ):
+    if _moved(history, step) and not history.of("checkpoint", step=step):
         yield "unobservable", f"step {step} returned, but no checkpoint of it is there"
 
 
+def _moved(history: CaseHistory, step: int) -> bool:
+    """Tell whether a step leaves a checkpoint behind: it returned, the model spoke in it, and something keeps the thread."""
+    kept = history.scenario["subject"]["checkpointer"] != "none"
+    return kept and bool(history.of("prompt", step=step)) and history.outcome(step) in ("paused", "ended")
+
+
 def _shown(history: CaseHistory, step: int, branch: int | None, deed: Mapping[str, Any]) -> Iterator[Gap]:
-    status = {entry["status"] for entry in _own(history, "outcome", step, branch)}
-    if not status & {"paused", "ended"}:
+    status = history.ended(step, branch)
+    if status not in ("paused", "ended"):
         return
-    given = "stream" if deed.get("through", "v2") != "v2" else "output"
+    given = "stream" if is_streamed(deed) else "output"
     for vantage in (given, "messages"):
         if len(_own(history, vantage, step, branch)) != 1:
             yield "unobservable", f"step {step} returned, but not exactly one observation of its {vantage} is there"
-    if bool(_own(history, "review", step, branch)) != (status == {"paused"}):
-        yield "unobservable", f"step {step} {history.outcome(step)}, but what the reviewer was shown does not agree"
+    if bool(_own(history, "review", step, branch)) != (status == "paused"):
+        yield "unobservable", f"step {step} {status}, but what the reviewer was shown does not agree"
 
 
 def _own(history: CaseHistory, kind: str, step: int, branch: int | None) -> list[Entry]:

@@ -71,6 +71,21 @@ class CaseHistory:
         planned = self.scenario["steps"]
         return [(entry["step"], planned[entry["step"] - 1]) for entry in self.of("step") if entry["do"] != "build"]
 
+    def deeds(self, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
+        """Return what a step does, with the number of its branch if it takes several at once."""
+        planned: Mapping[str, Any] = self.scenario["steps"][step - 1] if step else {"do": "build"}
+        parts = planned.get("steps")
+        return list(enumerate(parts, start=1)) if parts else [(None, planned)]
+
+    def ended(self, step: int, branch: int | None) -> str | None:
+        """Return how a step, or the branch of one that took several at once, ended, or None if nobody saw it end."""
+        found = [entry["status"] for entry in self.of("outcome", step=step) if entry.get("branch") == branch]
+        return str(found[0]) if found else None
+
+    def delivered(self, step: int, branch: int | None) -> bool:
+        """Tell whether what was done reached the subject, as far as anybody saw: its question and its checkpoint were there."""
+        return self.ended(step, branch) != "impossible"
+
     def outcome(self, step: int) -> str | None:
         """Return how a step ended, such as `built`, `paused`, `ended` or `raised`, or None if nobody saw it end.
 
@@ -95,11 +110,6 @@ class CaseHistory:
         started = [int(entry["step"]) for entry in self.of("step") if entry["do"] not in ("update-state", "wait")]
         ran = [step for step in started if self.outcome(step) != "impossible"]
         return ran[-1] if ran else None
-
-    def delivered(self, step: int, branch: int | None = None) -> bool:
-        """Tell whether what a step, or a branch of it, does reached the subject: its question or checkpoint was there."""
-        found = [entry for entry in self.of("outcome", step=step) if entry.get("branch") == branch]
-        return not any(entry["status"] == "impossible" for entry in found)
 
 
 @dataclass(frozen=True)

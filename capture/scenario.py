@@ -7,7 +7,7 @@ from typing import Any
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["GATE", "PER_CALL", "check", "deeds", "is_per_call", "options", "policies", "unknown"]
+__all__ = ["GATE", "PER_CALL", "check", "deeds", "is_per_call", "is_streamed", "options", "policies", "unknown"]
 
 PER_CALL = "per_call"
 """The option of the middleware that makes it ask about each call on its own."""
@@ -52,6 +52,11 @@ def deeds(scenario: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         key = f"steps.{number}"
         found += [(f"{key}.steps.{inner}", part) for inner, part in enumerate(parts)] if parts else [(key, step)]
     return found
+
+
+def is_streamed(deed: Mapping[str, Any]) -> bool:
+    """Tell whether something is run as a stream: the second version of invoke is none."""
+    return deed.get("through") not in (None, "v2")
 
 
 def _gates(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -148,7 +153,7 @@ def _functions(where: str, policy: Mapping[str, Any], calls: list[str]) -> Itera
         yield f"{where} has a description that is neither a text nor {{ returns = text }}"
     if not isinstance(when, Mapping) or not all(_answers_of(answers) for answers in when.values()):
         yield f"{where} has a predicate that is no table of calls with the answers that it gives: {{ call-1 = [true, false] }}"
-    elif isinstance(when, Mapping):
+    else:
         yield from unknown("subject.middleware", when, calls, "a call of the script, but a predicate answers for it")
 
 
@@ -156,14 +161,11 @@ def _answers_of(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(answer, bool) for answer in value)
 
 
-_STREAMS = frozenset({"values", "updates", "messages", "tasks", "debug", "astream_events", "stream_events"})
-
-
 def _together(scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each step that does not go together with the subject."""
     subject = scenario["subject"]
     for key, deed in deeds(scenario):
-        if subject["checkpointer"] == "none" and (deed.get("through") in _STREAMS or deed["do"] == "update-state" or "at" in deed):
+        if subject["checkpointer"] == "none" and (is_streamed(deed) or deed["do"] == "update-state" or "at" in deed):
             yield f"key {key}: without a checkpointer there is no state to read or to go back to"
         if subject.get("run") == "async" and deed.get("through") == "stream_events":
             yield f"key {key}.through: stream_events is the synchronous method, and the subject runs asynchronously"
@@ -174,11 +176,11 @@ def _kit(scenario: Mapping[str, Any]) -> Iterator[str]:
     for item in scenario["subject"].get("middleware", []):
         options = item.get("options", {})
         known = _OPTIONS.get(item["kind"])
-        if known is not None and not known - {"name"} <= set(options) <= known:
-            names = ", ".join(sorted(known))
-            yield f"key subject.middleware: {item['kind']} takes the options {names}, of which name may be left out"
         if known is None:
             continue
+        if not known - {"name"} <= set(options) <= known:
+            names = ", ".join(sorted(known))
+            yield f"key subject.middleware: {item['kind']} takes the options {names}, of which name may be left out"
         if "none" in item:
             yield f"key subject.middleware: {item['kind']} takes no None"
         if not isinstance(options.get("args", {}), Mapping) or not isinstance(options.get("name", ""), str):

@@ -34,7 +34,7 @@ def _agent_built(history: CaseHistory) -> bool:
 
 def _second_answer_delivered(history: CaseHistory) -> bool:
     """At least two resumes were delivered, whatever became of them."""
-    return len([step for step in _delivered(history) if step["do"] == "resume"]) > 1
+    return [deed["do"] for deed in _delivered(history)].count("resume") > 1
 
 
 def _bad_answer_delivered(history: CaseHistory) -> bool:
@@ -76,8 +76,7 @@ def _model_raised(history: CaseHistory) -> bool:
 
 def _ran_again(history: CaseHistory) -> bool:
     """A step ran from a checkpoint of its choice, or with no input, and returned or raised."""
-    again = [step for step in _delivered(history) if step["do"] in ("continue", "replay") or "at" in step]
-    return bool(again)
+    return any(deed["do"] in ("continue", "replay") or "at" in deed for deed in _delivered(history))
 
 
 def _middleware_acted(history: CaseHistory) -> bool:
@@ -121,12 +120,8 @@ def _text_turn_spoken(history: CaseHistory) -> bool:
 
 def _delivered(history: CaseHistory) -> list[Mapping[str, Any]]:
     """Return what the operator did and what reached the subject."""
-    lost = {(entry["step"], entry.get("branch")) for entry in history.of("outcome") if entry["status"] == "impossible"}
-    found = []
-    for number, step in history.steps():
-        parts = list(enumerate(step["steps"], start=1)) if "steps" in step else [(None, step)]
-        found += [part for branch, part in parts if (number, branch) not in lost and history.outcome(number) is not None]
-    return found
+    done = [(number, branch, deed) for number, _ in history.steps() for branch, deed in history.deeds(number)]
+    return [deed for number, branch, deed in done if history.outcome(number) and history.delivered(number, branch)]
 
 
 TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {

@@ -1,6 +1,6 @@
 """Claims about answers that are none: refused, and never the end of a thread."""
 
-from capture.authority import bad_answers, rulings
+from capture.authority import bad_answers, rulings, shown
 from capture.claims.registry import Fault, Finding, claim, numbered
 from capture.history import CaseHistory
 
@@ -20,7 +20,7 @@ _REFUSED = (
 def bad_refused(history: CaseHistory) -> Finding:
     """Examine every step that delivered something else than a valid answer to what was asked."""
     bad = bad_answers(history)
-    taken = [step for step in bad if history.outcome(step) not in ("raised", "paused")]
+    taken = [step for step in bad if history.outcome(step) != "raised" and not _asks_again(history, step)]
     return Finding(len(bad), tuple(Fault(numbered("outcome", step), "raised", history.outcome(step)) for step in taken))
 
 
@@ -34,10 +34,23 @@ def bad_refused(history: CaseHistory) -> Finding:
 def recoverable(history: CaseHistory) -> Finding:
     """Examine every valid answer that was given in a step after one with an answer that was none."""
     bad = bad_answers(history)
+    asked = {call for step in bad for call in _asked_before(history, step)}
     later = [answer for answer in rulings(history).first.answers if bad and answer.step > bad[0] and answer.step not in bad]
+    later = [answer for answer in later if answer.call in asked]
     steps = dict.fromkeys(answer.step for answer in later)
     refused = [step for step in steps if history.outcome(step) == "raised" and not _tool_failed(history, step)]
     return Finding(len(later), tuple(Fault(numbered("outcome", step), "taken", "raised") for step in refused))
+
+
+def _asks_again(history: CaseHistory, step: int) -> bool:
+    """Tell whether a step paused on a call that was asked about when its answer was given."""
+    return any(item.call.id in _asked_before(history, step) for item in shown(history, step) or [])
+
+
+def _asked_before(history: CaseHistory, step: int) -> set[str | None]:
+    """Return the calls that were asked about when a step began: those of the last step before it that returned."""
+    returned = [number for number, _ in history.steps() if number < step and history.outcome(number) in ("paused", "ended")]
+    return {item.call.id for item in shown(history, returned[-1]) or []} if returned else set()
 
 
 def _tool_failed(history: CaseHistory, step: int) -> bool:

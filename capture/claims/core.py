@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from capture.authority import Call, Class, Ruled, Ruling, Token, needs_answer, proposals, received, same
+from capture.claims.conversation import latest
 from capture.claims.readings import by_ruling
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
@@ -125,8 +126,8 @@ def ungated_dispatch(history: CaseHistory) -> Finding:
 
     def find(ruling: Ruling) -> Finding:
         # A person may be asked all the same; what was then approved and ran did run.
-        approved = {ruled.call for ruled in ruling.of(Class.AUTHORISED)}
-        left = [call for call in wanted if call.id not in approved]
+        approved = {(ruled.call, ruled.entry["tool"]) for ruled in ruling.of(Class.AUTHORISED)}
+        left = [call for call in wanted if (call.id, call.tool) not in approved]
         strange = []
         for ruled in ruling.of(Class.UNGATED):
             mine = next((call for call in left if _is(ruled, call, history)), None)
@@ -156,5 +157,4 @@ def _unspent(token: Token) -> Fault:
 
 
 def _answered_by_error(call: str | None, history: CaseHistory) -> bool:
-    messages = history.final_messages() or []
-    return any(message.get("answers") == call and message.get("status") == "error" for message in messages if "answers" in message)
+    return any(message["status"] == "error" for message in latest(history.final_messages() or [], call))

@@ -2,17 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from capture.authority import Answer, Call, decided, proposals, same
+from capture.claims.conversation import Message, answers, unread
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
 
 _I05 = "The record I05, from its static trace of the middleware: history keeps the model's proposal under the same call id."
+_REJECTION = "langchain, HumanInTheLoopMiddleware: a rejection is answered with an error tool message."
 _NOTICE = "langchain, HumanInTheLoopMiddleware, `edit_notice`: text prepended to the result of an edited call; None adds nothing."
-
-Message = Mapping[str, Any]
 
 
 @claim(
@@ -26,7 +26,7 @@ def proposal_kept(history: CaseHistory) -> Finding:
     """Examine every proposed call, in each conversation that a step returned."""
     wanted = proposals(history)
     if history.final_messages() is None:
-        return _unread(len(wanted))
+        return unread(len(wanted))
     faults = [fault for entry in history.of("messages") for fault in _unkept(proposals(history, entry["step"]), entry["messages"])]
     return Finding(len(wanted), tuple(faults))
 
@@ -43,7 +43,7 @@ def one_answer(history: CaseHistory) -> Finding:
     wanted = [call.id for call in proposals(history)]
     messages = history.final_messages()
     if messages is None or history.last_outcome() != "ended":
-        return _unread(len(wanted))
+        return unread(len(wanted))
     answered = [message["answers"] for message in messages if "answers" in message]
     counts = {call: answered.count(call) for call in [*wanted, *answered]}
     wrong = {call: count for call, count in counts.items() if count != int(call in wanted)}
@@ -56,36 +56,35 @@ def one_answer(history: CaseHistory) -> Finding:
     "messages/rejection-is-error",
     version=1,
     sentence="The tool message that answers a rejected call has the status error.",
-    promised="langchain, HumanInTheLoopMiddleware: a rejection is answered with an error tool message.",
+    promised=_REJECTION,
     vantages=("prompt", "review"),
 )
 def rejection_is_error(history: CaseHistory) -> Finding:
     """Examine every tool message that answers a rejected call."""
-    rejected = decided(history, "reject")
-    messages = history.final_messages()
-    if messages is None:
-        return _unread(len(rejected))
-    answers = [(call, message) for call in rejected for message in _answers(messages, call)]
-    wrong = [(call, message) for call, message in answers if message["status"] != "error"]
-    return Finding(len(answers), tuple(Fault(evidence("messages", call), "error", message["status"]) for call, message in wrong))
+    return _rejections(history, answers)
 
 
 @claim(
     "messages/rejection-is-error",
     version=2,
     sentence="The last tool message that answers a rejected call has the status error.",
-    promised="langchain, HumanInTheLoopMiddleware: a rejection is answered with an error tool message.",
+    promised=_REJECTION,
     vantages=("prompt", "review"),
 )
 def last_answer_of_rejection_is_error(history: CaseHistory) -> Finding:
     """Examine the last tool message that answers each rejected call: an id may have been another call's before."""
+    return _rejections(history, lambda messages, call: answers(messages, call)[-1:])
+
+
+def _rejections(history: CaseHistory, told: Callable[[list[Message], str | None], list[Message]]) -> Finding:
+    """Find what is wrong with those messages that count as what was told about each rejected call."""
     rejected = decided(history, "reject")
     messages = history.final_messages()
     if messages is None:
-        return _unread(len(rejected))
-    answers = [(call, message) for call in rejected for message in _answers(messages, call)[-1:]]
-    wrong = [(call, message) for call, message in answers if message["status"] != "error"]
-    return Finding(len(answers), tuple(Fault(evidence("messages", call), "error", message["status"]) for call, message in wrong))
+        return unread(len(rejected))
+    pairs = [(call, message) for call in rejected for message in told(messages, call)]
+    wrong = [(call, message) for call, message in pairs if message["status"] != "error"]
+    return Finding(len(pairs), tuple(Fault(evidence("messages", call), "error", message["status"]) for call, message in wrong))
 
 
 @claim(
@@ -100,8 +99,8 @@ def edit_stated(history: CaseHistory) -> Finding:
     values = list(_edited(history))
     messages = history.final_messages()
     if messages is None:
-        return _unread(len(values))
-    pairs = [(call, value, message) for call, value in values for message in _answers(messages, call)]
+        return unread(len(values))
+    pairs = [(call, value, message) for call, value in values for message in answers(messages, call)]
     unstated = [(call, value, message) for call, value, message in pairs if not _states(message, value)]
     return Finding(
         len(pairs), tuple(Fault(evidence("messages", call), value, message["content"]) for call, value, message in unstated)
@@ -120,7 +119,7 @@ def edit_unstated(history: CaseHistory) -> Finding:
     values = list(_edited(history))
     messages = history.final_messages()
     if messages is None or history.last_outcome() != "ended":
-        return _unread(len(values))
+        return unread(len(values))
     stated = [
         (call, value, number)
         for call, value in values
@@ -128,15 +127,6 @@ def edit_unstated(history: CaseHistory) -> Finding:
         if _states(message, value)
     ]
     return Finding(len(values), tuple(Fault(evidence("messages", call, number), None, value) for call, value, number in stated))
-
-
-def _unread(wanted: int) -> Finding:
-    """Say that the conversation in question was not returned: the run is not over, so far as anybody saw."""
-    return Finding(wanted, unknown="unfinished" if wanted else None)
-
-
-def _answers(messages: list[Message], call: str | None) -> list[Message]:
-    return [message for message in messages if "answers" in message and message["answers"] == call]
 
 
 def _unkept(wanted: list[Call], messages: list[Message]) -> Iterator[Fault]:

@@ -28,8 +28,9 @@ def private_key_absent(history: CaseHistory) -> Finding:
 )
 def second_version(history: CaseHistory) -> Finding:
     """Examine every output of a step that was run in the second version."""
-    steps = dict(history.steps())
-    outputs = [found for found in history.of("output") if steps.get(found["step"], {}).get("through") == "v2"]
+    steps = [number for number, _ in history.steps()]
+    second = {(step, branch) for step in steps for branch, deed in history.deeds(step) if deed.get("through") == "v2"}
+    outputs = [found for found in history.of("output") if (found["step"], found.get("branch")) in second]
     wrong = [found for found in outputs if found.get("form") != "GraphOutput" or "__interrupt__" in found["keys"]]
     return Finding(
         len(outputs), tuple(Fault(numbered("output", found["step"]), "GraphOutput", found.get("form")) for found in wrong)

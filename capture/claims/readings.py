@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from capture.authority import Ruling, rulings
+from capture.authority import Ruling, proposals, rulings
 from capture.claims.registry import Finding
 from capture.history import CaseHistory
 
@@ -12,7 +12,8 @@ __all__ = ["by_ruling"]
 def by_ruling(history: CaseHistory, find: Callable[[Ruling], Finding]) -> Finding:
     """Find under every ruling; where they disagree about whether the claim holds, nobody can know."""
     readings = rulings(history)
-    if not readings.complete:
+    # Calls without ids are told apart by nothing: what answers or runs one may be about another.
+    if not readings.complete or [call.id for call in proposals(history)].count(None) > 1:
         return Finding(1, unknown="ambiguous")
     if not readings.first.readable:
         return Finding(1, unknown="unobservable")

@@ -77,11 +77,11 @@ def _is_same(one: Call, other: Call) -> bool:
 
 
 def _untrue(history: CaseHistory, step: int, listing: list[Item]) -> Iterator[Fault]:
-    """Yield a fault for each call shown that was never proposed so; an older call may be shown again."""
+    """Yield a fault for each call shown that is not as the model proposed it last: an older call may be shown again."""
     proposed = proposals(history, step)
     for item in listing:
-        own = [call for call in proposed if call.id == item.call.id]
-        if not any(call.tool == item.call.tool and same(call.args, item.call.args) for call in own):
+        own = [call for call in proposed if call.id == item.call.id and (call.id is not None or _is_same(call, item.call))]
+        if not own or not same(_action(own[-1]), _action(item.call)):
             yield Fault(evidence("review", item.call.id), _action(own[-1]) if own else None, _action(item.call))
 
 

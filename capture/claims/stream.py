@@ -18,7 +18,7 @@ from capture.history import CaseHistory, Entry
 )
 def pause_shown(history: CaseHistory) -> Finding:
     """Examine every step that was streamed and paused."""
-    paused = [entry for entry in history.of("stream") if history.outcome(entry["step"]) == "paused"]
+    paused = [entry for entry in history.of("stream") if history.ended(entry["step"], entry.get("branch")) == "paused"]
     silent = [entry for entry in paused if not entry["pauses"]]
     return Finding(len(paused), tuple(Fault(numbered("stream", entry["step"]), "a pause", []) for entry in silent))
 
@@ -34,11 +34,16 @@ def dispatch_shown(history: CaseHistory) -> Finding:
     """Examine every dispatch in a step that was streamed."""
 
     def find(ruling: Ruling) -> Finding:
-        pairs = [(ruled, stream) for ruled in ruling.dispatches for stream in history.of("stream", step=ruled.entry["step"])]
+        streams = history.of("stream")
+        pairs = [(ruled, stream) for ruled in ruling.dispatches for stream in streams if _is_of(stream, ruled.entry)]
         hidden = [(ruled, stream) for ruled, stream in pairs if not any(_shows(report, ruled) for report in stream["calls"])]
         return Finding(len(pairs), tuple(_hidden(ruled, stream) for ruled, stream in hidden))
 
     return by_ruling(history, find)
+
+
+def _is_of(stream: Entry, dispatch: Entry) -> bool:
+    return all(stream.get(key) == dispatch.get(key) for key in ("step", "branch"))
 
 
 def _shows(report: Mapping[str, Any], ruled: Ruled) -> bool:

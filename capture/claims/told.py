@@ -1,15 +1,13 @@
 """Claims about what the model is told of a call: whether it ran, what a person answered, and why one was refused."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from capture.authority import Ruling, decided, proposals
+from capture.claims.conversation import Message, latest, unread
 from capture.claims.readings import by_ruling
 from capture.claims.registry import Fault, Finding, claim, evidence
 from capture.history import CaseHistory
-
-Message = Mapping[str, Any]
 
 _EXECUTED = re.compile(r"\bexecuted instead\b", re.IGNORECASE)
 """How the middleware's notice says what ran (langchain 1.4.2 and later, `_notice`)."""
@@ -23,12 +21,12 @@ _EXECUTED = re.compile(r"\bexecuted instead\b", re.IGNORECASE)
     vantages=("prompt", "dispatch"),
 )
 def told_truly(history: CaseHistory) -> Finding:
-    """Examine every tool message of the final conversation that answers a proposed call."""
-    known = {call.id for call in proposals(history)}
+    """Examine every tool message of the final conversation that answers the latest call of an id."""
+    known = dict.fromkeys(call.id for call in proposals(history))
     messages = history.final_messages()
     if messages is None:
-        return Finding(len(known), unknown="unfinished" if known else None)
-    told = [message for message in messages if "answers" in message and message["answers"] in known]
+        return unread(len(known))
+    told = [message for call in known for message in latest(messages, call)]
 
     def find(ruling: Ruling) -> Finding:
         faults = [fault for message in told for fault in _untrue(message, ruling, history)]
@@ -57,31 +55,22 @@ def _untrue(message: Message, ruling: Ruling, history: CaseHistory) -> Iterator[
 )
 def respond_is_result(history: CaseHistory) -> Finding:
     """Examine every call that a person answered in the tool's place."""
-    answers = decided(history, "respond")
+    responded = decided(history, "respond")
     messages = history.final_messages()
-    if messages is None:
-        return Finding(len(answers), unknown="unfinished" if answers else None)
+    if messages is None or _waits(history, messages, responded):
+        return unread(len(responded))
     faults: list[Fault] = []
-    if history.last_outcome() != "ended" and not all(_about(messages, call) for call in answers):
-        return Finding(len(answers), unknown="unfinished")
-    for call, answer in answers.items():
+    for call, answer in responded.items():
         wanted = [{"status": "success", "content": answer.decision["message"]}]
-        told = _about(messages, call)
-        # An id may have been another call's before, whose answer comes first.
-        found = [{key: message[key] for key in ("status", "content")} for message in told[_turns(messages, call) - 1 :]]
+        found = [{key: message[key] for key in ("status", "content")} for message in latest(messages, call)]
         if found != wanted:
             faults.append(Fault(evidence("messages", call), wanted, found))
-    return Finding(len(answers), tuple(faults))
+    return Finding(len(responded), tuple(faults))
 
 
-def _about(messages: list[Message], call: str | None) -> list[Message]:
-    """Return the tool messages that answer a call; no message answers one without an id."""
-    return [message for message in messages if "answers" in message and message["answers"] == call]
-
-
-def _turns(messages: list[Message], call: str | None) -> int:
-    """Return in how many turns of a conversation a call of this id was proposed."""
-    return sum(known["id"] == call for message in messages for known in message.get("calls", []))
+def _waits(history: CaseHistory, messages: list[Message], calls: Iterable[str | None]) -> bool:
+    """Tell whether a message may still come: the run is not over, and one of these calls has none yet."""
+    return history.last_outcome() != "ended" and not all(latest(messages, call) for call in calls)
 
 
 @claim(
@@ -97,13 +86,11 @@ def reason_told(history: CaseHistory) -> Finding:
         call: answer.decision["message"] for call, answer in decided(history, "reject").items() if "message" in answer.decision
     }
     messages = history.final_messages()
-    if messages is None:
-        return Finding(len(reasons), unknown="unfinished" if reasons else None)
+    if messages is None or _waits(history, messages, reasons):
+        return unread(len(reasons))
     faults: list[Fault] = []
-    if history.last_outcome() != "ended" and not all(_about(messages, call) for call in reasons):
-        return Finding(len(reasons), unknown="unfinished")
     for call, reason in reasons.items():
-        found = [str(message["content"]) for message in _about(messages, call)]
+        found = [str(message["content"]) for message in latest(messages, call)]
         if not any(reason in text for text in found):
             faults.append(Fault(evidence("messages", call), reason, found))
     return Finding(len(reasons), tuple(faults))
@@ -121,16 +108,16 @@ _PAGE = "The documentation page on human in the loop, which says both under its 
 )
 def respond_refuses(history: CaseHistory) -> Finding:
     """Examine every call that a person answered in the tool's place: if told as a success, only one of two promises holds."""
-    answers = decided(history, "respond")
+    responded = decided(history, "respond")
     messages = history.final_messages()
     if messages is None:
-        return Finding(len(answers), unknown="unfinished" if answers else None)
+        return unread(len(responded))
 
     def find(ruling: Ruling) -> Finding:
-        ran = [ruled.call for ruled in ruling.dispatches if ruled.call in answers]
+        ran = [ruled.call for ruled in ruling.dispatches if ruled.call in responded]
         if ran:
-            return Finding(len(answers), tuple(Fault(evidence("dispatch", call), None, "ran") for call in ran))
-        succeeded = any(message["status"] == "success" for call in answers for message in _about(messages, call))
-        return Finding(len(answers), unknown="ambiguous" if succeeded else None)
+            return Finding(len(responded), tuple(Fault(evidence("dispatch", call), None, "ran") for call in ran))
+        succeeded = any(message["status"] == "success" for call in responded for message in latest(messages, call))
+        return Finding(len(responded), unknown="ambiguous" if succeeded else None)
 
     return by_ruling(history, find)

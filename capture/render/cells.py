@@ -21,6 +21,8 @@ COLUMNS = (
 
 _EXCERPT = 60
 
+_MARKS = str.maketrans("“”", '""')
+
 
 def row(case: Document) -> tuple[str, ...]:
     """Return the cells of a case, one for each column; text in them is not escaped yet."""
@@ -160,4 +162,6 @@ def _proposed(call: Document | None, value: object) -> object:
 
 
 def _excerpt(text: str) -> str:
+    # The marks of the excerpt itself stand in none, so that nobody can end it early.
+    text = text.translate(_MARKS)
     return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT].rstrip()}…"

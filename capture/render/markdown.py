@@ -13,7 +13,7 @@ __all__ = ["accepted", "checks", "difference", "results", "table", "text", "tran
 
 _SPECIAL = "\\`*_{}[]<>#|~"
 
-_QUOTED = re.compile(r"“(.*?)”(?=;|$)", re.DOTALL)
+_QUOTED = re.compile(r"“([^“”]*)”")
 
 
 def text(value: str) -> str:

@@ -73,38 +73,36 @@ class Handling(_AroundTools):
         return ToolMessage("the tool failed", tool_call_id=request.tool_call["id"], name=request.tool_call["name"], status="error")
 
 
-class RewritingCalls(_AroundTools):
+class _Rewriting(_Kit):
+    """A middleware that replaces arguments of a tool's calls."""
+
+    def __init__(self, journal: Journal, tool: str, args: dict[str, Any], name: str | None = None) -> None:
+        super().__init__(journal, name)
+        self._tool, self._args = tool, args
+
+    def _rewritten(self, call: dict[str, Any]) -> dict[str, Any]:
+        return {**call, "args": {**call["args"], **self._args}} if call["name"] == self._tool else call
+
+
+class RewritingCalls(_Rewriting, _AroundTools):
     """Replaces arguments of a tool's calls as they start."""
 
     kind = "rewrite-tool-call"
 
-    def __init__(self, journal: Journal, tool: str, args: dict[str, Any], name: str | None = None) -> None:
-        super().__init__(journal, name)
-        self._tool, self._args = tool, args
-
     def _before(self, request: Any) -> Any:
-        call = request.tool_call
-        if call["name"] != self._tool:
-            return request
-        return request.override(tool_call={**call, "args": {**call["args"], **self._args}})
+        return request.override(tool_call=self._rewritten(request.tool_call))
 
 
-class RewritingMessages(_Kit):
+class RewritingMessages(_Rewriting):
     """Replaces arguments of a tool's calls in the model's message, after the model."""
 
     kind = "rewrite-after-model"
-
-    def __init__(self, journal: Journal, tool: str, args: dict[str, Any], name: str | None = None) -> None:
-        super().__init__(journal, name)
-        self._tool, self._args = tool, args
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         message = _last(state)
         if message is None or not any(call["name"] == self._tool for call in message.tool_calls):
             return None
-        calls = [
-            {**call, "args": {**call["args"], **self._args}} if call["name"] == self._tool else call for call in message.tool_calls
-        ]
+        calls = [self._rewritten(call) for call in message.tool_calls]
         self._saw("rewrote")
         return {"messages": [message.model_copy(update={"tool_calls": calls})]}
 
