@@ -179,23 +179,23 @@ def bad_answers(history: CaseHistory) -> list[int]:
     found: list[int] = []
     listed: int | None = None
     for number, _ in history.steps():
-        reached = [deed for branch, deed in history.deeds(number) if history.ended(number, branch) not in (None, "impossible")]
-        if listed and any(_is_bad(deed, history, listed) for deed in reached):
+        reached = [part for branch, part in history.parts(number) if history.ended(number, branch) not in (None, "impossible")]
+        if listed and any(_is_bad(part, history, listed) for part in reached):
             found.append(number)
         if history.outcome(number) in ("paused", "ended"):
             listed = number
     return found
 
 
-def _is_bad(deed: Mapping[str, Any], history: CaseHistory, listed: int) -> bool:
+def _is_bad(part: Mapping[str, Any], history: CaseHistory, listed: int) -> bool:
     """Tell whether a step answers what a step before it listed with something else than an answer."""
     listing = shown(history, listed)
-    if deed["do"] != "resume" or not listing:
+    if part["do"] != "resume" or not listing:
         return False
-    asked = history.of("review", step=listed)[: deed.get("question", 0)]
+    asked = history.of("review", step=listed)[: part.get("question", 0)]
     if asked and of_the_tool(asked[-1], history.scenario):
         return False
-    return len(valid(deed, listing)) != max(1, len(deed.get("decisions", [])))
+    return len(valid(part, listing)) != max(1, len(part.get("decisions", [])))
 
 
 class _Fork(Exception):
@@ -218,11 +218,11 @@ class _Walk:
         # Step 0 builds the subject: nothing was asked yet, so whatever runs then is undecided.
         for number in [0, *(number for number, _ in self.history.steps())]:
             answered: list[str | None] = []
-            deeds = self.history.deeds(number)
-            for branch, deed in deeds:
-                answered += self._answer(number, branch, deed)
+            parts = self.history.parts(number)
+            for branch, part in parts:
+                answered += self._answer(number, branch, part)
                 self._dispatches(number, branch)
-            if len(deeds) > 1:
+            if len(parts) > 1:
                 self._dispatches(number, None)
             self._turn(number, answered)
 
@@ -243,9 +243,9 @@ class _Walk:
         self.given = {call: token for call, token in self.given.items() if call in still}
         self.listing = listing or []
 
-    def _answer(self, number: int, branch: int | None, deed: Mapping[str, Any]) -> list[str | None]:
+    def _answer(self, number: int, branch: int | None, part: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose question, one of those listed, they answered."""
-        given = valid(deed, self.listing) if self.history.delivered(number, branch) else []
+        given = valid(part, self.listing) if self.history.delivered(number, branch) else []
         for item, decision in given:
             self._decide(number, item, decision)
         return [item.call.id for item, _ in given]
@@ -341,15 +341,15 @@ def received(scenario: Mapping[str, Any], tool: str, args: Mapping[str, Any]) ->
     return args
 
 
-def valid(deed: Mapping[str, Any], listing: list[Item]) -> list[tuple[Item, Mapping[str, Any]]]:
+def valid(part: Mapping[str, Any], listing: list[Item]) -> list[tuple[Item, Mapping[str, Any]]]:
     """Return the decisions of a step that are answers, by what the reviewer was shown, each with what it answers.
 
     A question is answered as a whole: with one decision for each call in it, in the order shown, each of them offered and in
     shape, and each meant for the very call in whose place it is.
     """
-    decisions = deed.get("decisions", [])
+    decisions = part.get("decisions", [])
     questions = [list(group) for _, group in groupby(listing, key=lambda item: item.question)]
-    return [pair for question in questions for pair in _pairs(question, decisions, deed.get("by"), alone=len(questions) == 1)]
+    return [pair for question in questions for pair in _pairs(question, decisions, part.get("by"), alone=len(questions) == 1)]
 
 
 def _pairs(

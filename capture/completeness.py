@@ -63,21 +63,21 @@ def _steps(history: CaseHistory) -> Iterator[Gap]:
 
 def _ends(history: CaseHistory, step: int) -> Iterator[Gap]:
     """Each thing that a step did came to one end, of a kind that it can come to."""
-    deeds = history.deeds(step)
+    parts = history.parts(step)
     found = {entry.get("branch"): entry["status"] for entry in history.of("outcome", step=step)}
-    if found.keys() != {branch for branch, _ in deeds}:
-        missing = len(found) < len(deeds)
+    if found.keys() != {branch for branch, _ in parts}:
+        missing = len(found) < len(parts)
         yield "error", f"step {step} has no outcome" if missing else f"step {step} has outcomes of something else"
         return
-    for branch, deed in deeds:
-        if found[branch] not in _POSSIBLE[deed["do"]]:
+    for branch, part in parts:
+        if found[branch] not in _POSSIBLE[part["do"]]:
             yield "error", f"step {step} cannot have the outcome {found[branch]}"
 
 
 def _owed(history: CaseHistory, step: int) -> Iterator[Gap]:
     """What returned shows its output, its messages and its checkpoints, and what it asks if it paused."""
-    for branch, deed in history.deeds(step):
-        yield from _shown(history, step, branch, deed)
+    for branch, part in history.parts(step):
+        yield from _shown(history, step, branch, part)
     if _moved(history, step) and not history.of("checkpoint", step=step):
         yield "unobservable", f"step {step} returned, but no checkpoint of it is there"
 
@@ -88,11 +88,11 @@ def _moved(history: CaseHistory, step: int) -> bool:
     return kept and bool(history.of("prompt", step=step)) and history.outcome(step) in ("paused", "ended")
 
 
-def _shown(history: CaseHistory, step: int, branch: int | None, deed: Mapping[str, Any]) -> Iterator[Gap]:
+def _shown(history: CaseHistory, step: int, branch: int | None, part: Mapping[str, Any]) -> Iterator[Gap]:
     status = history.ended(step, branch)
     if status not in ("paused", "ended"):
         return
-    given = "stream" if is_streamed(deed) else "output"
+    given = "stream" if is_streamed(part) else "output"
     for vantage in (given, "messages"):
         if len(_own(history, vantage, step, branch)) != 1:
             yield "unobservable", f"step {step} returned, but not exactly one observation of its {vantage} is there"

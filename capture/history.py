@@ -71,11 +71,10 @@ class CaseHistory:
         planned = self.scenario["steps"]
         return [(entry["step"], planned[entry["step"] - 1]) for entry in self.of("step") if entry["do"] != "build"]
 
-    def deeds(self, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
-        """Return what a step does, with the number of its branch if it takes several at once."""
+    def parts(self, step: int) -> list[tuple[int | None, Mapping[str, Any]]]:
+        """Return the parts of a step that takes several at once, each with the number of its branch, or else the step itself."""
         planned: Mapping[str, Any] = self.scenario["steps"][step - 1] if step else {"do": "build"}
-        parts = planned.get("steps")
-        return list(enumerate(parts, start=1)) if parts else [(None, planned)]
+        return list(enumerate(planned.get("steps", []), start=1)) or [(None, planned)]
 
     def ended(self, step: int, branch: int | None) -> str | None:
         """Return how a step, or the branch of one that took several at once, ended, or None if nobody saw it end."""
@@ -208,7 +207,7 @@ def _case(head: Entry, entries: list[Entry], where: str) -> CaseHistory:
 
 def _refuse_disorder(entries: list[Entry], plan: Mapping[str, Any], where: str) -> None:
     """Refuse what no run can leave behind: a step not planned or not started, or one twice, or a tool that the case has not."""
-    deeds = dict(enumerate(["build", *(step["do"] for step in plan["steps"])]))
+    planned = dict(enumerate(["build", *(step["do"] for step in plan["steps"])]))
     tools = {tool["name"] for tool in plan["subject"]["tools"]}
     started = {entry["step"]: entry["do"] for entry in entries if entry["kind"] == "step"}
     seen: set[tuple[str, int, int | None]] = set()
@@ -217,9 +216,9 @@ def _refuse_disorder(entries: list[Entry], plan: Mapping[str, Any], where: str) 
         if kind not in _RANKS:
             raise InputRefused(f"{where}: an entry of kind {kind} stands inside a case.", _RESTORE)
         step = entry["step"]
-        if step not in started or deeds.get(step) != started[step]:
+        if step not in started or planned.get(step) != started[step]:
             raise InputRefused(
-                f"{where}: the case has {len(deeds) - 1} steps, and step {step} is not one that it started.", _RESTORE
+                f"{where}: the case has {len(planned) - 1} steps, and step {step} is not one that it started.", _RESTORE
             )
         if entry.get("branch", 0) > _branches(plan, step):
             raise InputRefused(f"{where}: step {step} has no branch {entry['branch']}.", _RESTORE)

@@ -59,7 +59,7 @@ class Recorder:
         journal = self._folder / f"{case.id.replace('/', '.')}.jsonl"
         _begin(journal)
         for step in range(len(case.scenario["steps"]) + 1):
-            _append(journal, {"kind": "step", "step": step, "do": _deed(case, step)})
+            _append(journal, {"kind": "step", "step": step, "do": _do(case, step)})
             if not self._survives(case, journal, step):
                 break
         return self._histories.submit(_history, case, journal, smoke=smoke)
@@ -96,7 +96,7 @@ class Recorder:
                 log.write(printed)
 
 
-def _deed(case: Case, step: int) -> str:
+def _do(case: Case, step: int) -> str:
     return str(case.scenario["steps"][step - 1]["do"]) if step else "build"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["GATE", "PER_CALL", "check", "deeds", "is_per_call", "is_streamed", "options", "policies", "unknown"]
+__all__ = ["GATE", "PER_CALL", "check", "is_per_call", "is_streamed", "options", "parts", "policies", "unknown"]
 
 PER_CALL = "per_call"
 """The option of the middleware that makes it ask about each call on its own."""
@@ -44,19 +44,19 @@ def is_per_call(scenario: Mapping[str, Any]) -> bool:
     return any(options.get("interrupt_mode") == PER_CALL for options in _gates(scenario))
 
 
-def deeds(scenario: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return everything that the operator does, each with its key: the steps, and what a step takes at once."""
+def parts(scenario: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return everything that the operator does, each with its key: the steps, and the parts of one that takes several at once."""
     found = []
     for number, step in enumerate(scenario["steps"]):
-        parts = step.get("steps")
         key = f"steps.{number}"
-        found += [(f"{key}.steps.{inner}", part) for inner, part in enumerate(parts)] if parts else [(key, step)]
+        inner = [(f"{key}.steps.{place}", part) for place, part in enumerate(step.get("steps", []))]
+        found += inner or [(key, step)]
     return found
 
 
-def is_streamed(deed: Mapping[str, Any]) -> bool:
+def is_streamed(part: Mapping[str, Any]) -> bool:
     """Tell whether something is run as a stream: the second version of invoke is none."""
-    return deed.get("through") not in (None, "v2")
+    return part.get("through") not in (None, "v2")
 
 
 def _gates(scenario: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -74,7 +74,7 @@ def unknown(key: str, names: Iterable[object], known: Iterable[object], what: st
 
 def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     tools = [tool["name"] for tool in scenario["subject"]["tools"]]
-    turns = [*scenario["script"], *(message for _, deed in deeds(scenario) for message in deed.get("messages", []))]
+    turns = [*scenario["script"], *(message for _, part in parts(scenario) for message in part.get("messages", []))]
     calls = [call for turn in turns for call in turn.get("calls", [])]
     if "vary" in scenario:
         yield "key vary: a scenario is one of the cases that a file makes, and does not vary itself"
@@ -92,8 +92,8 @@ def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     yield from _policies(scenario, calls)
     yield from _together(scenario)
     yield from _steps(scenario)
-    for key, deed in deeds(scenario):
-        yield from _answers(key, deed, calls, scenario)
+    for key, part in parts(scenario):
+        yield from _answers(key, part, calls, scenario)
 
 
 _TAKEN = frozenset({"args", "callbacks", "config", "kwargs", "run_manager", "runtime", "self", "state", "store", "tool_call_id"})
@@ -164,10 +164,10 @@ def _answers_of(value: Any) -> bool:
 def _together(scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each step that does not go together with the subject."""
     subject = scenario["subject"]
-    for key, deed in deeds(scenario):
-        if subject["checkpointer"] == "none" and (is_streamed(deed) or deed["do"] == "update-state" or "at" in deed):
+    for key, part in parts(scenario):
+        if subject["checkpointer"] == "none" and (is_streamed(part) or part["do"] == "update-state" or "at" in part):
             yield f"key {key}: without a checkpointer there is no state to read or to go back to"
-        if subject.get("run") == "async" and deed.get("through") == "stream_events":
+        if subject.get("run") == "async" and part.get("through") == "stream_events":
             yield f"key {key}.through: stream_events is the synchronous method, and the subject runs asynchronously"
 
 
@@ -211,20 +211,20 @@ def _steps(scenario: Mapping[str, Any]) -> Iterator[str]:
     if steps[0]["do"] != "invoke":
         yield "key steps.0.do: a case starts with 'invoke'"
     spoken = 0
-    for key, deed in deeds(scenario):
-        if deed["do"] == "invoke" and deed is not steps[0]:
+    for key, part in parts(scenario):
+        if part["do"] == "invoke" and part is not steps[0]:
             yield f"key {key}.do: only the first step is 'invoke'; a later one that speaks is 'message'"
-        spoken += deed["do"] in ("invoke", "message")
+        spoken += part["do"] in ("invoke", "message")
         if spoken > turns:
             yield f"key {key}: the script is at its end, it has no turn left to answer this"
             return
 
 
-def _answers(key: str, deed: Mapping[str, Any], calls: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> Iterator[str]:
+def _answers(key: str, part: Mapping[str, Any], calls: list[Mapping[str, Any]], scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each answer to a question that cannot exist, or that says something else than it seems to."""
     asked = {tool for tool, policy in policies(scenario) if policy is not False}
     tools = {call.get("id"): call["tool"] for call in calls}
-    for decision in deed.get("decisions", []):
+    for decision in part.get("decisions", []):
         call = decision.get("call")
         if call not in tools:
             what = (
@@ -233,9 +233,9 @@ def _answers(key: str, deed: Mapping[str, Any], calls: list[Mapping[str, Any]], 
             yield f"key {key}.decisions: an answer about {what}"
         elif not any(known.get("id") == call and known["tool"] in asked for known in calls):
             yield f"key {key}.decisions: {call!r} calls {tools[call]}, about which no middleware of the case asks"
-    if deed.get("by") == "value" and len(deed["decisions"]) != 1:
+    if part.get("by") == "value" and len(part["decisions"]) != 1:
         yield f"key {key}.by: only one decision can be given bare"
-    if _is_answer(deed.get("value")):
+    if _is_answer(part.get("value")):
         yield f"key {key}.value: this is an answer; write it as decisions, so that it says which call it is meant for"
 
 

@@ -34,7 +34,7 @@ def _agent_built(history: CaseHistory) -> bool:
 
 def _second_answer_delivered(history: CaseHistory) -> bool:
     """At least two resumes were delivered, whatever became of them."""
-    return [deed["do"] for deed in _delivered(history)].count("resume") > 1
+    return [part["do"] for part in _delivered(history)].count("resume") > 1
 
 
 def _bad_answer_delivered(history: CaseHistory) -> bool:
@@ -76,7 +76,7 @@ def _model_raised(history: CaseHistory) -> bool:
 
 def _ran_again(history: CaseHistory) -> bool:
     """A step ran from a checkpoint of its choice, or with no input, and returned or raised."""
-    return any(deed["do"] in ("continue", "replay") or "at" in deed for deed in _delivered(history))
+    return any(part["do"] in ("continue", "replay") or "at" in part for part in _delivered(history))
 
 
 def _middleware_acted(history: CaseHistory) -> bool:
@@ -120,8 +120,8 @@ def _text_turn_spoken(history: CaseHistory) -> bool:
 
 def _delivered(history: CaseHistory) -> list[Mapping[str, Any]]:
     """Return what the operator did and what reached the subject."""
-    done = [(number, branch, deed) for number, _ in history.steps() for branch, deed in history.deeds(number)]
-    return [deed for number, branch, deed in done if history.outcome(number) and history.delivered(number, branch)]
+    done = [(number, branch, part) for number, _ in history.steps() for branch, part in history.parts(number)]
+    return [part for number, branch, part in done if history.outcome(number) and history.delivered(number, branch)]
 
 
 TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {

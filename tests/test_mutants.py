@@ -702,15 +702,15 @@ def test_what_the_model_is_told_of_a_run(event: str | None, message: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("claim", "deed"),
+    ("claim", "part"),
     [("messages/respond-is-result", RESPOND), ("messages/reason-told", REJECT), ("promise/respond-refuses", RESPOND)],
 )
-def test_what_nobody_was_told_yet_is_unfinished(claim: str, deed: dict[str, Any]) -> None:
+def test_what_nobody_was_told_yet_is_unfinished(claim: str, part: dict[str, Any]) -> None:
     """Without a conversation, or with one that does not answer the call of a run that has not ended, nobody can know."""
     unfinished = Finding(1, unknown="unfinished")
-    assert finding(claim, made([deed], ENDED)) == unfinished
+    assert finding(claim, made([part], ENDED)) == unfinished
     assert finding(claim, made([], ASKED)) == Finding(0)
-    open_end = made([deed], ASKED, end(2, "raised"), told(2, turn(A)))
+    open_end = made([part], ASKED, end(2, "raised"), told(2, turn(A)))
     assert finding(claim, open_end) == (Finding(1) if claim == "promise/respond-refuses" else unfinished)
 
 

@@ -29,7 +29,7 @@ def private_key_absent(history: CaseHistory) -> Finding:
 def second_version(history: CaseHistory) -> Finding:
     """Examine every output of a step that was run in the second version."""
     steps = [number for number, _ in history.steps()]
-    second = {(step, branch) for step in steps for branch, deed in history.deeds(step) if deed.get("through") == "v2"}
+    second = {(step, branch) for step in steps for branch, part in history.parts(step) if part.get("through") == "v2"}
     outputs = [found for found in history.of("output") if (found["step"], found.get("branch")) in second]
     wrong = [found for found in outputs if found.get("form") != "GraphOutput" or "__interrupt__" in found["keys"]]
     return Finding(

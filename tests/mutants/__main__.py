@@ -29,6 +29,7 @@ TESTS = (
     "properties",
     "judged",
     "mutants",
+    "ids",
 )
 
 ENOUGH = 95

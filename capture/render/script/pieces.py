@@ -239,9 +239,9 @@ def gate():
         branch.open.wait()
 ''',
     "concurrently": '''
-def concurrently(*deeds):
+def concurrently(*parts):
     """Start each once the one before is held or has ended; then let them go on, one after the other."""
-    branches = [Branch(do) for do in deeds]
+    branches = [Branch(do) for do in parts]
     for branch in branches:
         branch.start()
         branch.quiet.wait()

@@ -5,7 +5,7 @@ from typing import Any
 
 from capture.render.script.pieces import RESERVED
 from capture.render.script.source import Code, block, call, text, value
-from capture.scenario import deeds
+from capture.scenario import parts
 
 __all__ = ["arguments", "flags", "tools"]
 
@@ -44,7 +44,7 @@ _KIT = {
 
 def flags(scenario: Mapping[str, Any]) -> set[str]:
     """Return what a case needs of the helpers beyond their names: ids for messages, hooks for a way to run, a model that raises."""
-    messages = [message for _, deed in deeds(scenario) for message in deed.get("messages", [])]
+    messages = [message for _, part in parts(scenario) for message in part.get("messages", [])]
     found = {"async" if is_async else "sync" for is_async in _ways(scenario)}
     found |= {"ids"} if any("id" in message for message in messages) else set()
     return found | ({"raise_on"} if any("raise" in turn for turn in scenario["script"]) else set())
@@ -69,8 +69,8 @@ def _ways(scenario: Mapping[str, Any]) -> set[bool]:
     """Tell for each way in which a case runs whether it is asynchronous; two streams are only to be had in one way."""
     usual = scenario["subject"].get("run") == "async"
     only = {"astream_events": True, "stream_events": False}
-    runs = [deed for _, deed in deeds(scenario) if deed["do"] not in ("update-state", "wait")]
-    return {only.get(deed.get("through", ""), usual) for deed in runs}
+    runs = [part for _, part in parts(scenario) if part["do"] not in ("update-state", "wait")]
+    return {only.get(part.get("through", ""), usual) for part in runs}
 
 
 def _model(script: Sequence[Mapping[str, Any]]) -> str:

@@ -20,9 +20,9 @@ def hold() -> None:
         branch.hold()
 
 
-def overlap(deeds: Sequence[Callable[[], None]]) -> None:
-    """Do all deeds, the first until it is held or has ended, then the next; then let each that is held go on to its end."""
-    branches = [_Branch(number, deed) for number, deed in enumerate(deeds, start=1)]
+def overlap(parts: Sequence[Callable[[], None]]) -> None:
+    """Do all parts, the first until it is held or has ended, then the next; then let each that is held go on to its end."""
+    branches = [_Branch(number, part) for number, part in enumerate(parts, start=1)]
     for branch in branches:
         branch.start()
         branch.quiet.wait()
@@ -32,10 +32,10 @@ def overlap(deeds: Sequence[Callable[[], None]]) -> None:
 
 
 class _Branch(threading.Thread):
-    def __init__(self, number: int, deed: Callable[[], None]) -> None:
+    def __init__(self, number: int, part: Callable[[], None]) -> None:
         super().__init__(daemon=True)
         self.quiet, self.open = threading.Event(), threading.Event()
-        self._number, self._deed = number, deed
+        self._number, self._part = number, part
 
     def hold(self) -> None:
         self.quiet.set()
@@ -45,6 +45,6 @@ class _Branch(threading.Thread):
         BRANCH.set(self._number)
         _CURRENT.set(self)
         try:
-            self._deed()
+            self._part()
         finally:
             self.quiet.set()
