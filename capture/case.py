@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class Case:
     scenario: Mapping[str, Any]
     claims: tuple[str, ...]
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of the scenario: what is run and what it asks, without which claims judge it."""
         return document.digest(document.canonical(self.scenario))

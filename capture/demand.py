@@ -1,7 +1,7 @@
 """Pins on demand: of any release, alone or with another package beside it, made when asked for and kept in the cache."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from capture import library, order, pin
 from capture.errors import InputRefused
@@ -19,8 +19,12 @@ def find(asked: str, python: Interpreter) -> Pin:
     return find_all([asked], python)[0]
 
 
-def find_all(asked: Sequence[str], python: Interpreter) -> list[Pin]:
-    """Return the pins that were asked for, in this order; nothing is made if one of the others is refused."""
+def find_all(asked: Sequence[str], python: Interpreter, ranges: Iterable[str] = ()) -> list[Pin]:
+    """Return the pins that were asked for, in this order, then those of the releases in each range.
+
+    Nothing is made if one of the others is refused.
+    """
+    matched = [known for text in ranges for known in pin.matching(text)]
     orders = [order.of(name) for name in asked]
     names = [wanted.name if wanted else name for name, wanted in zip(asked, orders, strict=True)]
     missing = {wanted.name: wanted for wanted in orders if wanted and library.pin_folder(wanted.name) is None}
@@ -28,7 +32,8 @@ def find_all(asked: Sequence[str], python: Interpreter) -> list[Pin]:
         pin.find_all(name for name in names if name not in missing)
     for wanted in missing.values():
         _make(wanted, python)
-    return pin.find_all(names)
+    found = {known.name: known for known in pin.find_all(names)}
+    return list((found | {known.name: known for known in matched if known.name not in found}).values())
 
 
 def _make(wanted: Order, python: Interpreter) -> None:

@@ -16,10 +16,10 @@ from capture import lock as lock_of
 from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.lock import Lock
+from capture.observation import STEP_SECONDS
 from capture.order import TIME_FORM, Order, second_after
 from capture.recorder import Recorder
 from capture.render.printable import printable
-from capture.runs import STEP_SECONDS
 
 __all__ = ["FIRST_DAY", "add", "add_missing", "missing"]
 

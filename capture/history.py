@@ -5,7 +5,7 @@ replaced by a name in order of appearance, in an order that does not depend on t
 what was seen. A saved file holds the environment, then each case between a `case` and an `end` line, then a footer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,19 @@ from typing import Any
 from capture import document, scenario
 from capture.errors import InputRefused
 
-__all__ = ["PRIVATE_KEY", "CaseHistory", "Entry", "History", "from_journal", "read", "write"]
+__all__ = [
+    "PRIVATE_KEY",
+    "CaseHistory",
+    "Entry",
+    "History",
+    "body",
+    "from_journal",
+    "read",
+    "read_case",
+    "read_environment",
+    "whole",
+    "write",
+]
 
 Entry = Mapping[str, Any]
 
@@ -130,9 +142,18 @@ def from_journal(case: str, plan: Mapping[str, Any], lines: bytes, *, smoke: boo
 
 def write(history: History) -> bytes:
     """Return the bytes of a history file."""
-    body = [line for case in (*history.smoke, *history.cases) for line in _lines(case)]
-    footer = {"kind": "footer", "cases": len(history.smoke) + len(history.cases), "entries": len(body)}
-    return b"".join(document.line(entry) for entry in (history.environment, *body, footer))
+    return whole(history.environment, [body(case) for case in (*history.smoke, *history.cases)])
+
+
+def body(case: CaseHistory) -> bytes:
+    """Return the lines of one case, as they stand in a history file."""
+    return b"".join(document.line(entry) for entry in _lines(case))
+
+
+def whole(environment: Entry, bodies: Sequence[bytes]) -> bytes:
+    """Return the bytes of a history file from its environment and the lines of its cases."""
+    footer = {"kind": "footer", "cases": len(bodies), "entries": sum(lines.count(b"\n") for lines in bodies)}
+    return b"".join([document.line(environment), *bodies, document.line(footer)])
 
 
 def read(data: bytes, where: str) -> History:
@@ -149,6 +170,21 @@ def read(data: bytes, where: str) -> History:
             _RESTORE,
         )
     return History(entries[0], tuple(case for case in cases if case.smoke), tuple(case for case in cases if not case.smoke))
+
+
+def read_case(data: bytes, where: str) -> CaseHistory:
+    """Read the lines of one case; they are refused as those of a file are."""
+    entries = [_checked(line, f"{where}, line {number}") for number, line in enumerate(data.splitlines(), start=1)]
+    found = list(_cases(entries, where))
+    if len(found) != 1:
+        raise InputRefused(f"{where}: the lines of one case are needed, but there are {len(found)}.", _RESTORE)
+    return found[0]
+
+
+def read_environment(entry: Any, where: str) -> Entry:
+    """Return the entry with which a history begins, if it is one."""
+    document.check(entry, "history", where, "environment")
+    return dict(entry)
 
 
 _RESTORE = "Restore the file from where you got it."

@@ -1,5 +1,7 @@
 """Where the suite, the pins and the records are: in the source tree, or inside an installed wheel."""
 
+from collections.abc import Iterable
+from hashlib import sha256
 from pathlib import Path
 
 from capture import cache
@@ -7,8 +9,10 @@ from capture import cache
 __all__ = [
     "cached_pins_folder",
     "cases_folder",
+    "digest",
     "names",
     "new_pins_folder",
+    "package",
     "pin_folder",
     "pins_folder",
     "probe_folder",
@@ -27,6 +31,17 @@ def cases_folder() -> Path:
 def smoke_folder() -> Path:
     """Return the folder of the smoke test's cases, which are no part of the suite."""
     return _PACKAGE / "smoke_cases"
+
+
+def digest(paths: Iterable[Path]) -> str:
+    """Return one SHA-256 of files of the package: of their names and bytes, in the order of the names."""
+    parts = {path.relative_to(_PACKAGE).as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
+    return sha256("".join(f"{value}  {name}\n" for name, value in sorted(parts.items())).encode()).hexdigest()
+
+
+def package() -> Path:
+    """Return the folder of the orchestrator's modules."""
+    return _PACKAGE
 
 
 def probe_folder() -> Path:

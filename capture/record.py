@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from capture import case, document, library, scenario
+from capture import case, document, evidence, library, scenario
 from capture.case import Case
 from capture.claims import CLAIMS
+from capture.document import Document
 from capture.errors import InputRefused
+from capture.evidence import Evidence
 
 __all__ = ["FILES", "Record", "Revision", "all_names", "find", "load"]
 
@@ -28,6 +30,10 @@ class Revision:
     def file(self, key: str) -> Path:
         """Return the path of a published file."""
         return self.folder / FILES[key]
+
+    def evidence(self, results: Document) -> Mapping[str, Evidence]:
+        """Return the published history, for the only pin that published results have."""
+        return {pin["pin"]: evidence.in_file(self.file("history")) for pin in results["pins"]}
 
     def suite(self) -> list[Case]:
         """Return the cases of this revision with the claims of then; one that is no longer as published is refused."""

@@ -8,15 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from capture import archive, document, results, run_folder, runs, upstream, wheelhouse
+from capture import archive, document, evidence, results, run_folder, runs, upstream, wheelhouse
 from capture.check import Check
 from capture.compare import first_difference
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.interpreter import Interpreter
+from capture.judgement import Judge
+from capture.observation import Cases, Watch, observe, observe_in
 from capture.pin import Pin
 from capture.pin import find as find_pin
 from capture.record import FILES, Record, Revision
+from capture.sight import Sight
 from capture.verification import counted
 
 __all__ = ["Measured", "Plan", "compare", "measure", "timed_out"]
@@ -42,35 +45,36 @@ class Measured:
     checks: tuple[Check, ...] = ()
 
 
-def measure(record: Record, cases: runs.Cases, plan: Plan) -> Measured:
+def measure(record: Record, cases: Cases, plan: Plan) -> Measured:
     """Run a record's cases at its pin, and its upstream tests; what is measured is saved as a run's."""
     pin = find_pin(record.data["pin"])
     if plan.wheelhouse is not None:
         pin = wheelhouse.only(pin, plan.wheelhouse, plan.python)
     with run_folder.claimed(plan.folder):
-        row, tests, checks = _from_archive(record, pin, cases, plan) if plan.archive else _from_lock(record, pin, cases, plan)
-        found = results.build([row.results], record.name)
-        files = {"results": document.canonical(found), "history": row.history or b""}
+        seen, tests, checks = _from_archive(record, pin, cases, plan) if plan.archive else _from_lock(record, pin, cases, plan)
+        found = results.build([runs.judged(pin.name, seen, cases(), Judge())], record.name)
+        files = {"results": document.canonical(found), "history": seen.data()}
         if tests is not None:
             files["upstream"] = document.canonical(tests)
         for key in files.keys() - {"history"}:
             document.write(plan.folder / FILES[key], files[key])
-        run_folder.end(plan.folder, plan.python, {pin.name: row.machine})
+        document.write(evidence.place(plan.folder, pin.name), files["history"])
+        run_folder.end(plan.folder, plan.python, {pin.name: seen.machine})
     return Measured(found, files, checks)
 
 
-_Run = tuple[runs.Row, Document | None, tuple[Check, ...]]
+_Run = tuple[Sight, Document | None, tuple[Check, ...]]
 
 
-def _from_lock(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
+def _from_lock(record: Record, pin: Pin, cases: Cases, plan: Plan) -> _Run:
     """Run from the pin's lock, the upstream tests beside the cases."""
     with ThreadPoolExecutor(max_workers=1) as executor:
         tests = executor.submit(upstream.rerun, pin, plan.python) if plan.with_upstream else None
-        row = runs.record_pin(pin, cases, plan.python, plan.folder / pin.name, record.data["timeout-seconds"])
-        return row, tests.result() if tests else None, ()
+        seen = observe(pin, cases, _watch(record, pin, plan))
+        return seen, tests.result() if tests else None, ()
 
 
-def _from_archive(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _Run:
+def _from_archive(record: Record, pin: Pin, cases: Cases, plan: Plan) -> _Run:
     """Run from the archive of the record's commit: its pinned files, its upstream tests, then the cases."""
     provenance = record.data["provenance"]
     if "commit" not in provenance:
@@ -78,11 +82,15 @@ def _from_archive(record: Record, pin: Pin, cases: runs.Cases, plan: Plan) -> _R
     pinned = provenance.get("files", {})
     with archive.opened(str(plan.archive), pinned, plan.python) as source:
         tests = upstream.rerun_in(pin, source.environment, source.project) if plan.with_upstream else None
-        row = runs.record_in(source.environment, pin, cases, plan.folder / pin.name, record.data["timeout-seconds"])
+        seen = observe_in(source.environment, pin, cases, _watch(record, pin, plan))
     named = provenance.get("archive-sha256")
     held, said = (True, "the one of the record") if source.digest == named else (None, f"the record had {named}")
     files = [Check(f"archive, {name}", True, value) for name, value in pinned.items()]
-    return row, tests, (Check("archive", held, f"SHA-256 {source.digest}, {said}"), *files)
+    return seen, tests, (Check("archive", held, f"SHA-256 {source.digest}, {said}"), *files)
+
+
+def _watch(record: Record, pin: Pin, plan: Plan) -> Watch:
+    return Watch(plan.python, plan.folder / pin.name, record.data["timeout-seconds"])
 
 
 def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[Check]:

@@ -3,10 +3,11 @@
 Everything in it is a pure function of histories and of the claims that judge them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from capture import document, smoke
+from capture import compact, document, smoke
 from capture.authority import Call, Ruling, proposals, rulings, same, shown
 from capture.case import Case
 from capture.document import Document
@@ -14,7 +15,7 @@ from capture.errors import InputRefused
 from capture.history import CaseHistory, Entry, History
 from capture.verdict import FAIL, PASS, UNKNOWN, CaseVerdict, Judgement, judge
 
-__all__ = ["build", "narrowed", "pin_results", "read", "unbuilt"]
+__all__ = ["build", "narrowed", "of_pin", "packed", "pin_results", "read", "row", "unbuilt"]
 
 
 def build(pins: Sequence[Document], record: str | None = None) -> Document:
@@ -23,28 +24,41 @@ def build(pins: Sequence[Document], record: str | None = None) -> Document:
     return {"results": 1, "record": record, "counts": _counts(cases), "pins": list(pins)}
 
 
-def pin_results(history: History, data: bytes, claims: Mapping[str, Iterable[str]]) -> Document:
-    """Return the results of one pin from its history, whose file has the bytes `data`, by the claims named for each case."""
-    trusted = smoke.holds(history.smoke)
-    cases = [_case(case, _verdict(case, claims[case.case], trusted=trusted)) for case in history.cases]
+def of_pin(environment: Entry, digest: str, rows: Sequence[Document], *, trusted: bool) -> Document:
+    """Return the results of one pin: what its history begins with, the history's SHA-256, and the row of each case.
+
+    A pin is `trusted` if its smoke test came out as it must.
+    """
     return {
-        "pin": history.environment["pin"],
-        "packages": history.environment["packages"],
-        "files": history.environment["files"],
-        "blocked": history.environment["blocked"],
+        "pin": environment["pin"],
+        "packages": environment["packages"],
+        "files": environment["files"],
+        "blocked": environment["blocked"],
         "smoke": PASS if trusted else FAIL,
-        "history": document.digest(data),
-        "counts": _counts(cases),
-        "cases": cases,
+        "history": digest,
+        "counts": _counts(rows),
+        "cases": list(rows),
     }
 
 
-def unbuilt(pin: str, cases: Iterable[Case]) -> Document:
+def row(history: CaseHistory, claims: Iterable[str], *, trusted: bool = True) -> Document:
+    """Return the row of one case from its history, judged by these claims."""
+    return _case(history, _verdict(history, claims, trusted=trusted))
+
+
+def pin_results(history: History, data: bytes, claims: Mapping[str, Iterable[str]]) -> Document:
+    """Return the results of one pin from its history, whose file has the bytes `data`, by the claims named for each case."""
+    trusted = smoke.holds(history.smoke)
+    rows = [row(case, claims[case.case], trusted=trusted) for case in history.cases]
+    return of_pin(history.environment, document.digest(data), rows, trusted=trusted)
+
+
+def unbuilt(name: str, cases: Iterable[Case]) -> Document:
     """Return the results of a pin whose environment could not be had: every case UNKNOWN, nothing observed."""
     verdict = CaseVerdict(UNKNOWN, "environment", None, False, ())
     rows = [_case(CaseHistory(case.id, case.scenario, ()), verdict) for case in cases]
     return {
-        "pin": pin,
+        "pin": name,
         "packages": {},
         "files": {},
         "blocked": [],
@@ -55,12 +69,29 @@ def unbuilt(pin: str, cases: Iterable[Case]) -> Document:
     }
 
 
+def packed(found: Document) -> Document:
+    """Return results as they are published: over several pins in their compact form."""
+    return found if len(found["pins"]) == 1 else compact.pack(found)
+
+
 def read(data: bytes, where: str) -> Document:
     """Read a results file; refuse a foreign version, an unknown key, a pin or case that stands twice, a wrong count."""
     found: Document = document.parse_json(data, where)
-    document.check(found, "results", where)
+    if isinstance(found, dict) and "cases" in found:
+        found = _unpacked(found, where)
+    else:
+        document.check(found, "results", where)
     for complaint in _complaints(found):
         raise InputRefused(f"{where}: {complaint}.", "Restore the file from where you got it.")
+    return found
+
+
+def _unpacked(packed: Document, where: str) -> Document:
+    document.check(packed, "matrix", where)
+    found = compact.unpack(packed, where)
+    rows = {id(case): case for pin in found["pins"] for case in pin["cases"]}
+    for case in rows.values():
+        document.check(case, "results", f"{where}: case {case['case']}", "case")
     return found
 
 
@@ -72,12 +103,17 @@ def narrowed(found: Document, pins: Collection[str], cases: Collection[str]) -> 
 
 def _complaints(found: Document) -> Iterable[str]:
     yield from _twice("pins", [pin["pin"] for pin in found["pins"]])
+    known: set[tuple[int, str, bool]] = set()
     for pin in found["pins"]:
         where = f"pin {pin['pin']}"
         yield from _twice(where, [case["case"] for case in pin["cases"]])
         yield from _miscounted(where, pin["counts"], pin["cases"])
         for case in pin["cases"]:
-            yield from (f"{where}, case {case['case']}: {complaint}" for complaint in _contradictions(case, pin))
+            # What many pins share is looked at once.
+            key = (id(case), pin["smoke"], pin["history"] is None)
+            complaints = () if key in known else _contradictions(case, pin)
+            known.add(key)
+            yield from (f"{where}, case {case['case']}: {complaint}" for complaint in complaints)
     yield from _miscounted("top level", found["counts"], [case for pin in found["pins"] for case in pin["cases"]])
 
 
@@ -111,8 +147,9 @@ def _follows(case: Document) -> bool:
 
 
 def _twice(where: str, names: list[str]) -> Iterable[str]:
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"{where}: {name} stands twice"
+    for name, times in sorted(Counter(names).items()):
+        if times > 1:
+            yield f"{where}: {name} stands twice"
 
 
 def _miscounted(where: str, counts: Mapping[str, int], cases: Sequence[Document]) -> Iterable[str]:
@@ -121,8 +158,8 @@ def _miscounted(where: str, counts: Mapping[str, int], cases: Sequence[Document]
 
 
 def _counts(cases: Iterable[Document]) -> Mapping[str, int]:
-    verdicts = [case["verdict"] for case in cases]
-    return {verdict: verdicts.count(verdict) for verdict in (PASS, FAIL, UNKNOWN)}
+    counted = Counter(case["verdict"] for case in cases)
+    return {verdict: counted[verdict] for verdict in (PASS, FAIL, UNKNOWN)}
 
 
 def _verdict(history: CaseHistory, claims: Iterable[str], *, trusted: bool) -> CaseVerdict:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import cache, children, document
+from capture import cache, children, document, histories
 from capture.errors import AuditError, InputRefused
 from capture.interpreter import Interpreter
 
@@ -44,7 +44,7 @@ def _emptied(folder: Path) -> None:
     if not is_run(folder):
         raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
     with cache.storage(folder):
-        for name in ("results.json", "upstream.json"):
+        for name in ("results.json", "upstream.json", histories.FILE):
             (folder / name).unlink(missing_ok=True)
         for place in [path for path in folder.iterdir() if (path / "journals").is_dir()]:
             shutil.rmtree(place)

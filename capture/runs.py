@@ -1,177 +1,148 @@
-"""Runs: from pins and cases to results, through an environment, a probe and a history for each pin."""
+"""Runs: from pins and cases to results, through an environment, a probe and a history for each pin.
+
+What earlier runs have seen is taken as it was kept, unless a run is to be fresh. So only what changed runs again, and a run
+that was interrupted goes on where it was.
+"""
 
 import logging
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import partial
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from capture import cache, document, environment, history, results, run_folder
-from capture.case import Case, smoke
-from capture.environment import Environment
-from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture import document, evidence, histories, kept, results, run_folder
+from capture.case import Case
+from capture.document import Document
 from capture.interpreter import Interpreter
+from capture.judgement import Judge
+from capture.observation import Cases, Watch, observe
 from capture.pin import Pin
-from capture.recorder import Recorder
+from capture.progress import Progress
+from capture.sight import Seen, Sight, shared
+from capture.workers import Broken, Outcome, Task, Workers
 
-__all__ = ["STEP_SECONDS", "Row", "Run", "record_in", "record_pin", "run_pins"]
-
-Cases = Callable[[], Sequence[Case]]
-"""Gives the cases of a run; asked several times, it gives the same ones."""
-
-Observed = tuple[history.History, Mapping[str, Any]]
-"""A history, and what the probe said of its environment."""
+__all__ = ["Plan", "Run", "judged", "run_pins"]
 
 _LOG = logging.getLogger(__name__)
 
-REBUILDS = 3
-"""How often a run starts again because its environment was damaged, or built anew by another run, before it gives up."""
-
-WORTH_A_PROBE = 60
-"""How many cases take about as long as a second probe's import of what is audited."""
-
-STEP_SECONDS = 60.0
-"""How long a step may take before it is UNKNOWN(timeout), unless the record says otherwise."""
-
 
 @dataclass(frozen=True)
-class Row:
-    """What became of one pin: its results, and what the probe said of its environment beyond them."""
+class Plan:
+    """How to run: with which Python, where to save, by whom, and whether afresh."""
 
-    results: Mapping[str, Any]
-    history: bytes | None
-    machine: Mapping[str, Any]
+    python: Interpreter
+    folder: Path
+    workers: Workers = field(default_factory=Workers)
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is over, and the folder that holds its results.json, run.json and histories."""
+    """A run that is over: the folder that holds its results.json, run.json and histories, and the results."""
 
     folder: Path
-    results: Mapping[str, Any]
-    rows: tuple[Row, ...]
+    results: Document
 
 
-def record_pin(pin: Pin, cases: Cases, python: Interpreter, folder: Path, seconds: float = STEP_SECONDS) -> Row:
-    """Run cases at one pin and judge them; an environment that is not as pinned is refused.
-
-    The cases are asked for once the probe was started, or before anything is built, so that reading them costs no time.
-    """
-    environment.refuse_python(pin, python)
-    if not environment.is_there(pin.lock, python):
-        cases()
-    observed = _observe(pin, environment.ensure(pin.lock, python), cases, folder, seconds)
-    for _ in range(REBUILDS):
-        if observed is None:
-            observed = _observe(pin, environment.rebuild(pin.lock, python), cases, folder, seconds)
-    if observed is None:
-        raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged or replaced {REBUILDS} times.", "Check the disk.")
-    return _judged(observed, cases(), folder)
-
-
-def record_in(place: Environment, pin: Pin, cases: Cases, folder: Path, seconds: float = STEP_SECONDS) -> Row:
-    """Run cases in an environment that was made in another way than by the pin's lock, but has to be as pinned all the same."""
-    observed = _observe(pin, place, cases, folder, seconds, sound=True)
-    if observed is None:
-        raise EnvironmentFailed(f"pin {pin.name}: its environment is damaged.", "Check the disk.")
-    return _judged(observed, cases(), folder)
-
-
-def _judged(observed: Observed, suite: Sequence[Case], folder: Path) -> Row:
-    found, seen = observed
-    data = history.write(found)
-    document.write(folder / "history.jsonl", data)
-    # What is judged is what was saved, read again, so that anybody else judges the very same thing.
-    saved = history.read(data, str(folder / "history.jsonl"))
-    judged = results.pin_results(saved, data, {case.id: case.claims for case in suite})
-    return Row(judged, data, {"python": seen["python"], "distributions": seen["distributions"]})
-
-
-def run_pins(pins: Sequence[Pin], cases: Cases, python: Interpreter, folder: Path) -> Run:
+def run_pins(pins: Sequence[Pin], cases: Cases, plan: Plan) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
-    with run_folder.claimed(folder):
-        if len(pins) > 1:
-            cases()  # a case that is refused is no pin's fault
-        rows = tuple(_row(pin, cases, python, folder / pin.name, alone=len(pins) == 1) for pin in pins)
-        found = results.build([row.results for row in rows])
-        document.write(folder / "results.json", document.canonical(found))
-        run_folder.end(folder, python, {pin.name: row.machine for pin, row in zip(pins, rows, strict=True)})
-    return Run(folder, found, rows)
+    judge = Judge(keeping=not plan.fresh)
+    with run_folder.claimed(plan.folder):
+        seen = _alone(pins[0], cases, plan, judge) if len(pins) == 1 else _together(pins, cases(), plan, judge)
+        outcomes = {pin.name: seen[pin.name] for pin in pins}
+        found = results.build([judged(name, outcome, cases(), judge) for name, outcome in outcomes.items()])
+        _save(outcomes, plan.folder)
+        document.write(plan.folder / "results.json", document.canonical(results.packed(found)))
+        run_folder.end(plan.folder, plan.python, {name: _machine(outcome) for name, outcome in outcomes.items()})
+    return Run(plan.folder, found)
 
 
-def _observe(pin: Pin, place: Environment, cases: Cases, folder: Path, seconds: float, *, sound: bool = False) -> Observed | None:
-    """Return what was seen of the cases and of the environment, or None if that is not as it was installed.
-
-    An environment that is known to be `sound` is not looked at again.
-    """
-    journals = folder / "journals"
-    with cache.storage(journals):
-        journals.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        recorders = [stack.enter_context(Recorder(place, journals, seconds))]
-        suite = cases()
-        if not sound and environment.damage(place):
-            return None
-        recorders += [stack.enter_context(Recorder(place, journals, seconds)) for _ in range(1, _probes(suite))]
-        try:
-            observed = _seen(recorders, pin, suite)
-        except ProbeFailed:
-            if sound or (_are_current(recorders) and not environment.damage(place)):
-                raise
-            return None
-        # Another run may have built the environment anew while a probe was importing or running.
-        return observed if _are_current(recorders) else None
+def judged(name: str, outcome: Outcome, cases: Iterable[Case], judge: Judge) -> Document:
+    """Return the results of the pin of this name, by the claims of the cases; what is broken is UNKNOWN(environment)."""
+    if isinstance(outcome, Broken):
+        return results.unbuilt(name, cases)
+    return judge.pin(outcome, document.digest(outcome.data()), {case.id: case.claims for case in cases})
 
 
-def _probes(suite: Sequence[Case]) -> int:
-    """Return how many probes share the cases of a pin: one a core, as long as each has enough to do to be worth its import."""
-    return max(1, min(os.cpu_count() or 1, len(suite) // WORTH_A_PROBE))
+def _alone(pin: Pin, cases: Cases, plan: Plan, judge: Judge) -> Mapping[str, Outcome]:
+    """Return what was seen at the only pin of a run; what keeps it from being seen is refused."""
+    known = None if plan.fresh else kept.recall(pin, plan.python, cases())
+    missing = _missing(known, cases()) if known else ()
+    if known and not missing:
+        return {pin.name: known}
+    seen = observe(pin, (lambda: missing) if known else cases, Watch(plan.python, plan.folder / pin.name))
+    _keep(pin, seen, plan, judge)
+    return {pin.name: _joined(known, seen, cases) if known else seen}
 
 
-def _are_current(recorders: Iterable[Recorder]) -> bool:
-    return all(recorder.is_current() for recorder in recorders)
+def _together(pins: Sequence[Pin], cases: Sequence[Case], plan: Plan, judge: Judge) -> Mapping[str, Outcome]:
+    """Return what was seen at each of several pins, or why nothing was."""
+    known = {} if plan.fresh else {pin.name: kept.recall(pin, plan.python, cases) for pin in pins}
+    tasks = list(_tasks(pins, cases, known, plan))
+    _tell(len(pins) - len(tasks), len(pins))
+    found: dict[str, Outcome] = {name: seen for name, seen in known.items() if seen is not None}
+    progress = Progress(len(tasks))
+    pool: dict[str, Seen] = {}
+    for task, fresh in plan.workers.outcomes(tasks):
+        name = task.pin.name
+        outcome = shared(fresh, pool) if isinstance(fresh, Sight) else fresh
+        found[name] = _joined(known.get(name), outcome, lambda: cases)
+        if isinstance(outcome, Sight):
+            _keep(task.pin, outcome, plan, judge)
+            _clear(outcome, task.watch.folder)
+        progress.done(f"{name}: {_said(task, outcome)}")
+    return found
 
 
-def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> Observed:
-    """Return what was seen of all cases, each of which goes through one of the probes; the smoke test goes through the first."""
-    _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
-    shares = [suite[number :: len(recorders)] for number in range(len(recorders))]
-    with ThreadPoolExecutor(max_workers=len(recorders)) as executor:
-        lanes = list(executor.map(partial(_lane, pin), recorders, shares, [smoke(), *[()] * (len(recorders) - 1)]))
-    seen, smoked, _ = lanes[0]
-    heads = [{key: other[key] for key in ("packages", "files", "blocked")} for other, _, _ in lanes]
-    if any(head != heads[0] for head in heads):
-        raise ProbeFailed("the probes of one environment do not agree about what it is")
-    found = {known.case: known for _, _, part in lanes for known in part}
-    head = {"kind": "environment", "history": 1, "pin": pin.name, **heads[0]}
-    return history.History(head, smoked, tuple(found[case.id] for case in suite)), seen
+def _tasks(pins: Iterable[Pin], cases: Sequence[Case], known: Mapping[str, Sight | None], plan: Plan) -> Iterator[Task]:
+    for pin in pins:
+        missing = _missing(known.get(pin.name), cases)
+        if missing:
+            yield Task(pin, missing, Watch(plan.python, plan.folder / pin.name, probes=1))
 
 
-_Lane = tuple[Mapping[str, Any], tuple[history.CaseHistory, ...], tuple[history.CaseHistory, ...]]
+def _missing(known: Sight | None, cases: Iterable[Case]) -> tuple[Case, ...]:
+    there = {seen.case for seen in known.cases} if known else set()
+    return tuple(case for case in cases if case.id not in there)
 
 
-def _lane(pin: Pin, recorder: Recorder, share: Sequence[Case], smoked: Iterable[Case]) -> _Lane:
-    """Return what one probe says of its environment, and what was seen of the smoke test, if it is its to run, and of its cases."""
-    seen = recorder.describe(pin.packages, pin.files)
-    for difference in environment.differences(pin, seen):
-        raise InputRefused(f"pin {pin.name}: {difference}.", "Correct pin.toml, or add another pin for what is installed.")
-    smoke_histories = [recorder.record(case, smoke=True) for case in smoked]
-    return seen, _all(smoke_histories), _all([recorder.record(case) for case in share])
+def _tell(ready: int, pins: int) -> None:
+    if ready:
+        _LOG.info("%d of %d pins are as earlier runs saw them; --fresh runs them again", ready, pins)
 
 
-def _all(histories: Iterable[Future[history.CaseHistory]]) -> tuple[history.CaseHistory, ...]:
-    return tuple(found.result() for found in histories)
+def _said(task: Task, outcome: Outcome) -> str:
+    return f"{len(task.cases)} cases" if isinstance(outcome, Sight) else f"no environment: {outcome.message}"
 
 
-def _row(pin: Pin, cases: Cases, python: Interpreter, folder: Path, *, alone: bool) -> Row:
-    try:
-        return record_pin(pin, cases, python, folder)
-    except (EnvironmentFailed, InputRefused, ProbeFailed) as error:
-        if alone:
-            raise
-        _LOG.info("pin %s has no environment: %s", pin.name, error.message)
-        return Row(results.unbuilt(pin.name, cases()), None, {"error": error.message})
+def _joined(known: Sight | None, outcome: Outcome, cases: Cases) -> Outcome:
+    """Return what was just seen together with what was known, in the order of the cases."""
+    if known is None or isinstance(outcome, Broken):
+        return outcome
+    seen = {entry.case: entry for entry in (*known.cases, *outcome.cases)}
+    return replace(outcome, cases=tuple(seen[case.id] for case in cases()))
+
+
+def _keep(pin: Pin, seen: Sight, plan: Plan, judge: Judge) -> None:
+    if judge.trusts(seen):
+        kept.keep(pin, plan.python, seen)
+
+
+def _clear(seen: Sight, folder: Path) -> None:
+    """Delete the journals of one of many pins, unless something went wrong that they could explain."""
+    if not any(case.spoiled for case in (*seen.smoke, *seen.cases)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _save(outcomes: Mapping[str, Outcome], folder: Path) -> None:
+    """Save what was seen: of one pin as its history, of several in one file."""
+    seen = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Sight)}
+    if len(outcomes) > 1:
+        document.write(folder / histories.FILE, histories.write(seen.values()))
+    for name, sight in seen.items() if len(outcomes) == 1 else ():
+        document.write(evidence.place(folder, name), sight.data())
+
+
+def _machine(outcome: Outcome) -> Mapping[str, Any]:
+    return outcome.machine if isinstance(outcome, Sight) else {"error": outcome.message}

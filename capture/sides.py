@@ -54,8 +54,8 @@ def of(targets: tuple[str, str], cases: Sequence[str], python: Callable[[], Inte
         for target, found in there.items():
             fitting(found, [pin.name for pin in named], None, target)  # refused before anything is run
         suite = chosen or _suite(list(there.values()))
-        run = runs.run_pins(named, lambda: suite, interpreted, folder())
-        there |= {target: results.build([row.results]) for target, row in zip(wanted, run.rows, strict=True)}
+        run = runs.run_pins(named, lambda: suite, runs.Plan(interpreted, folder()))
+        there |= {target: results.build([row]) for target, row in zip(wanted, run.results["pins"], strict=True)}
     ids = {case.id for case in chosen} if chosen else None
     before, after = targets
     sides = [_fitting(there, *pair, ids, whole=pair[1] not in wanted) for pair in ((before, after), (after, before))]

@@ -1,14 +1,16 @@
 """Verification: what is published, or what a run saved, checked without running anything. Digests, schemas, counts, verdicts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from capture import document, history, rejudgement, results, run_folder
+from capture import document, evidence, rejudgement, results, run_folder
 from capture.check import Check
 from capture.document import Document
 from capture.errors import InputRefused
-from capture.history import History
+from capture.evidence import Evidence
 from capture.record import FILES, Record, Revision
+from capture.sight import Sight
 
 __all__ = ["counted", "of_revision", "of_run"]
 
@@ -24,8 +26,8 @@ def of_revision(record: Record, revision: Revision) -> Iterator[Check]:
     upstream = document.parse_json(document.read(revision.file("upstream")), str(revision.file("upstream")))
     document.check(upstream, "upstream", str(revision.file("upstream")))
     yield counted(record, upstream)
-    yield from _agreements(found, lambda _: revision.file("history"))
-    yield from rejudgement.again(revision.file("results"), lambda _: revision.file("history"))
+    yield from _agreements(found, revision.evidence(found))
+    yield from rejudgement.again(revision.file("results"), revision.evidence)
     yield _names(record, found, upstream)
     yield _cases(found, revision)
 
@@ -35,8 +37,8 @@ def of_run(folder: Path) -> Iterator[Check]:
     run_folder.refuse_unfinished(folder)
     found = results.read(document.read(folder / "results.json"), str(folder / "results.json"))
     yield Check("results.json", True, "fits its schema, its counts are right, its verdicts follow from its claims")
-    yield from _agreements(found, lambda pin: folder / pin / "history.jsonl")
-    yield from rejudgement.again(folder / "results.json", lambda pin: folder / pin / "history.jsonl")
+    yield from _agreements(found, evidence.in_folder(folder, found))
+    yield from rejudgement.again(folder / "results.json", partial(evidence.in_folder, folder))
 
 
 def counted(record: Record, found: Document) -> Check:
@@ -77,19 +79,18 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 _RESTORE = "Restore the file from where you got it."
 
 
-def _agreements(found: Document, history_of: Callable[[str], Path]) -> Iterator[Check]:
+def _agreements(found: Document, saved: Mapping[str, Evidence]) -> Iterator[Check]:
     for pin in found["pins"]:
-        if pin["history"] is not None:
-            path = history_of(pin["pin"])
-            yield _agreement(pin, history.read(document.read(path), str(path)))
+        if pin["pin"] in saved:
+            yield _agreement(pin, saved[pin["pin"]].sight)
 
 
-def _agreement(pin: Document, saved: History) -> Check:
+def _agreement(pin: Document, sight: Sight) -> Check:
     """Check that results and history are of the same pin, files, packages and scenarios."""
-    head = [saved.environment[key] for key in _HEAD] + [[(case.case, case.digest) for case in saved.cases]]
+    head = [sight.environment[key] for key in _HEAD] + [[(case.case, case.scenario) for case in sight.cases]]
     results_head = [pin[key] for key in _HEAD] + [[(case["case"], case["digest"]) for case in pin["cases"]]]
     held = head == results_head
-    detail = f"{len(saved.cases)} cases" if held else "they are not of the same pin, packages, files and cases"
+    detail = f"{len(sight.cases)} cases" if held else "they are not of the same pin, packages, files and cases"
     return Check(f"results and evidence of pin {pin['pin']}", held, detail)
 
 

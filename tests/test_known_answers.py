@@ -1,14 +1,13 @@
 """Outcomes that were measured independently of this project, at real releases; where they disagree, the harness is wrong."""
 
-import tempfile
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from capture import case, interpreter, pin, runs
+from capture import case, pin
+from tests.seen import judged_at
 
 BEFORE = ["langchain-1.0.0", "langchain-1.2.0", "langchain-1.3.3", "langchain-1.4.1"]
 SINCE = ["i05", "langchain-1.4.2", "langchain-1.4.6", "langchain-1.4.10", "langchain-1.5.2"]
@@ -31,9 +30,7 @@ Results = Mapping[str, Any]
 @cache
 def measured(name: str) -> Mapping[str, Results]:
     """Return the results of the suite at a pin, by case; a decision without its family."""
-    with tempfile.TemporaryDirectory() as folder:
-        row = runs.record_pin(pin.find(name), case.all_cases, interpreter.find(None), Path(folder))
-    return {found["case"].removeprefix("decisions/"): found for found in row.results["cases"]}
+    return {found["case"].removeprefix("decisions/"): found for found in judged_at(name, case.all_cases())["cases"]}
 
 
 def seen(name: str, what: str) -> Mapping[str, Any]:

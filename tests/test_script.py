@@ -7,7 +7,6 @@ import ast
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -17,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from capture import case, environment, history, interpreter, pin, runs
+from capture import case, environment, interpreter, pin
 from capture.case import Case
 from capture.history import CaseHistory
 from capture.render.script import script
 from tests.conftest import Command
+from tests.seen import seen_at
 
 PIN = "langchain-1.5.2"
 
@@ -66,9 +66,7 @@ def observed() -> Observed:
 
 def recorded(cases: list[Case]) -> dict[str, CaseHistory]:
     """Return what the probe sees of cases, by their ids."""
-    with tempfile.TemporaryDirectory() as folder:
-        row = runs.record_pin(pin.find(PIN), lambda: cases, interpreter.find(None), Path(folder))
-    return {found.case: found for found in history.read(row.history or b"", "history").cases}
+    return {found.case: found.history() for found in seen_at(PIN, cases).cases}
 
 
 def printed_by(texts: Mapping[str, str]) -> Mapping[str, list[str]]:

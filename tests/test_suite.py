@@ -2,16 +2,15 @@
 
 import os
 import random
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
-from capture import case, document, history, interpreter, pin, runs
+from capture import case, document
 from capture.case import Case
 from capture.history import CaseHistory
+from tests.seen import seen_at
 
 PIN = "langchain-1.5.2"
 
@@ -21,10 +20,7 @@ EVERY_CASE = "EVERY_CASE"
 
 def recorded(cases: Sequence[Case]) -> dict[str, bytes]:
     """Run cases in one probe and return the lines of each one's history."""
-    with tempfile.TemporaryDirectory() as folder:
-        row = runs.record_pin(pin.find(PIN), lambda: cases, interpreter.find(None), Path(folder))
-    found = history.read(row.history or b"", "history").cases
-    return {known.case: lines(known) for known in found}
+    return {known.case: lines(known.history()) for known in seen_at(PIN, cases).cases}
 
 
 def lines(found: CaseHistory) -> bytes:

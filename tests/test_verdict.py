@@ -125,7 +125,5 @@ def test_a_case_whose_answer_was_no_answer_is_untriggered() -> None:
 
 def test_every_reason_is_explained() -> None:
     """The reasons that results may hold are those that are explained."""
-    reasons = document.schema("results")["properties"]["pins"]["items"]["properties"]["cases"]["items"]["properties"]["reason"][
-        "enum"
-    ]
+    reasons = document.schema("results")["$defs"]["case"]["properties"]["reason"]["enum"]
     assert {reason for reason in reasons if reason} == set(REASONS)

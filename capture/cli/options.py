@@ -1,7 +1,8 @@
 """Options that several commands share, and the way in which a document is shown."""
 
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from capture import document
 
-__all__ = ["Remembering", "case_option", "format_option", "is_run", "out_option", "python_option", "schema_option"]
+__all__ = ["Remembering", "case_option", "format_option", "is_run", "out_option", "plan_options", "python_option", "schema_option"]
 
 Command = Callable[..., Any]
 
@@ -43,17 +44,16 @@ class Remembering(click.Command):
 _ARGUMENTS = "capture.arguments"
 
 
-def schema_option(name: str, **others: str) -> Callable[[Command], Command]:
+def schema_option(name: str, choose: Callable[[Sequence[str]], str] | None = None) -> Callable[[Command], Command]:
     """Return the option `--schema`, which prints the schema of the command's JSON and ends.
 
-    With another option the JSON may be of another kind: `against="difference"`, on a command that is `Remembering`.
+    Where that depends on other options, on a command that is `Remembering`, `choose` names it by those that are given.
     """
 
     def show(context: click.Context, _: click.Parameter, asked: bool) -> None:
         if asked and not context.resilient_parsing:
-            given = {argument.partition("=")[0] for argument in context.meta.get(_ARGUMENTS, ())}
-            found = next((other for option, other in others.items() if f"--{option}" in given), name)
-            click.echo(document.canonical(document.schema(found)), nl=False)
+            given = [argument.partition("=")[0] for argument in context.meta.get(_ARGUMENTS, ())]
+            click.echo(document.canonical(document.schema(choose(given) if choose else name)), nl=False)
             context.exit()
 
     return click.option(
@@ -82,6 +82,31 @@ python_option = click.option(
     "python",
     metavar="PYTHON",
     help="The Python of the environments: a path, or a version that is installed.  [default: the one that runs this]",
+)
+
+
+def plan_options(command: Command) -> Command:
+    """Add the options that say by whom several pins are observed, and whether afresh."""
+    for option in reversed(_PLAN):
+        command = option(command)
+    return command
+
+
+_PLAN = (
+    click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        default=lambda: os.cpu_count() or 1,
+        show_default="one a core",
+        metavar="NUMBER",
+        help="How many of several pins are observed at once.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Have the workers of a Dask cluster observe them, such as tcp://host:8786; needs the extra `cluster`.",
+    ),
+    click.option("--fresh", is_flag=True, help="Run every case, also where an earlier run saw it in the very same environment."),
 )
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from capture import ahead
-from capture.cli.options import Remembering, case_option, format_option, out_option, python_option, schema_option
+from capture.cli.options import (
+    Remembering,
+    case_option,
+    format_option,
+    out_option,
+    plan_options,
+    python_option,
+    schema_option,
+)
 from capture.cli.shown import difference_code, exit_code, show_accepted, show_difference, show_place, show_results
 from capture.document import Document
 
@@ -18,14 +26,27 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 
+def _schema(options: Sequence[str]) -> str:
+    """Return the name of the schema of what is printed with these options."""
+    if "--against" in options:
+        return "difference"
+    return "matrix" if "--pins" in options or options.count("--pin") > 1 else "results"
+
+
 @click.command("run", cls=Remembering)
 @click.option(
     "--pin",
     "pins",
     metavar="PIN",
     multiple=True,
-    required=True,
     help="A pin's name, the path of its folder, or langchain==VERSION. Repeat it for several.",
+)
+@click.option(
+    "--pins",
+    "ranges",
+    metavar="RANGE",
+    multiple=True,
+    help="The pins of all releases in a range, such as langchain>=1.2; langchain alone is every release.",
 )
 @case_option("the suite")
 @click.option(
@@ -40,32 +61,43 @@ __all__ = ["command"]
     help="A TOML file of FAILs that are accepted, each with its reason.",
 )
 @python_option
+@plan_options
 @out_option
 @format_option("text", "markdown", "junit")
-@schema_option("results", against="difference")
+@schema_option("results", _schema)
 def command(
     pins: tuple[str, ...],
+    ranges: tuple[str, ...],
     cases: tuple[str, ...],
     against: str | None,
     accept: Path | None,
     python: str | None,
+    jobs: int,
+    scheduler: str | None,
+    fresh: bool,
     out: Path | None,
     form: str,
 ) -> int:
-    """Run cases at pins, judge them, and show what ran after each decision."""
+    """Run cases at pins, judge them, and show what ran after each decision.
+
+    At one pin the cases are always run. At several, what earlier runs saw is taken as they kept it, unless --fresh is given.
+    """
+    if not pins and not ranges:
+        raise click.UsageError("name a pin with --pin, or the releases of a range with --pins.")
     if against is not None and form == "junit":
         raise click.UsageError("--format junit shows verdicts, and --against what changed; give one of them.")
-    if python is None:
+    if python is None and len(pins) == 1 and not ranges:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start(pins[0])
-    from capture import acceptance, cache, case, demand, interpreter, runs
+    from capture import acceptance, cache, case, demand, interpreter, runs, workers
 
     interpreted = interpreter.find(python)
-    chosen = demand.find_all(pins, interpreted)
+    chosen = demand.find_all(pins, interpreted, ranges)
     known = None if against is None else _baseline(against, [found.name for found in chosen], cases)
     accepted = acceptance.read(accept) if accept else ()
     suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
-    run = runs.run_pins(chosen, suite, interpreted, out or cache.new_run())
+    plan = runs.Plan(interpreted, out or cache.new_run(), workers.Workers(jobs, scheduler), fresh or len(chosen) == 1)
+    run = runs.run_pins(chosen, suite, plan)
     code = _compare(known, run.results, accepted, form) if known else _show(run.results, accepted, form)
     show_place(run.folder)
     return code

@@ -32,13 +32,18 @@ def emit(value: Document) -> None:
 
 
 def show_results(results: Document, form: str) -> None:
-    """Show results in a format."""
-    _show("results", results, form)
+    """Show results in a format; as JSON, those of several pins in their compact form."""
+    from capture.results import packed
+
+    _show("results", packed(results) if form == "json" else results, form)
 
 
 def show_checks(checked: Document, form: str) -> None:
-    """Show what was checked, and the results that it is about, in a format."""
-    _show("checks", checked, form)
+    """Show what was checked, and the results that it is about, in a format; those of several pins compact as JSON."""
+    from capture.results import packed
+
+    about = checked["results"]
+    _show("checks", {**checked, "results": packed(about)} if form == "json" and about else checked, form)
 
 
 def show_difference(found: Document, form: str) -> None:

@@ -1,0 +1,121 @@
+"""The compact form of results over several pins: what pins have in common stands once.
+
+Releases that follow each other mostly do the same. So each case has its states, each with the pins at which it was seen, and
+equal lists of claims, calls and observations stand in tables that states refer to by number. In memory results have one form
+only, that of one pin: what is unpacked is the same objects at every pin that shares them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from capture import document
+from capture.document import Document
+from capture.errors import InputRefused
+
+__all__ = ["VERSION", "pack", "unpack"]
+
+VERSION = 2
+"""What the compact form says of itself in the key `results`."""
+
+_ROWS = ("claims", "calls")
+
+
+def pack(found: Document) -> Document:
+    """Return the compact form of results."""
+    values = _Values()
+    places: dict[str, dict[bytes, list[int]]] = {}
+    rows: dict[bytes, Document] = {}
+    for place, pin in enumerate(found["pins"]):
+        for case in pin["cases"]:
+            key = values.key(case)
+            rows[key] = case
+            places.setdefault(case["case"], {}).setdefault(key, []).append(place)
+    names = [pin["pin"] for pin in found["pins"]]
+    return {
+        "results": VERSION,
+        "record": found["record"],
+        "counts": found["counts"],
+        "pins": [{key: value for key, value in pin.items() if key != "cases"} for pin in found["pins"]],
+        "cases": [
+            {"case": case, "states": [{"at": _spans(at, names), **_state(rows[key], values)} for key, at in states.items()]}
+            for case, states in sorted(places.items())
+        ],
+        "values": values.tables,
+    }
+
+
+def unpack(packed: Document, where: str) -> Document:
+    """Return results from their compact form; refuse a number, a pin or a state that cannot be meant."""
+    names = {pin["pin"]: place for place, pin in enumerate(packed["pins"])}
+    if len(names) != len(packed["pins"]):
+        raise InputRefused(f"{where}: key pins: one of them stands twice.", _RESTORE)
+    inside: list[list[Document]] = [[] for _ in packed["pins"]]
+    for case in packed["cases"]:
+        place = f"{where}: case {case['case']}"
+        seen: set[int] = set()
+        for number, state in enumerate(case["states"]):
+            row = _row(case["case"], state, packed["values"], f"{place}, state {number}")
+            for pin in _pins(state["at"], names, f"{place}, state {number}"):
+                if pin in seen:
+                    raise InputRefused(f"{place}: two states at pin {packed['pins'][pin]['pin']}.", _RESTORE)
+                seen.add(pin)
+                inside[pin].append(row)
+    pins = [{**pin, "cases": cases} for pin, cases in zip(packed["pins"], inside, strict=True)]
+    return {"results": 1, "record": packed["record"], "counts": packed["counts"], "pins": pins}
+
+
+_RESTORE = "Restore the file from where you got it."
+
+
+class _Values:
+    """The tables of values that stand once, each value at the number at which it was first seen."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, list[Any]] = {}
+        self._numbers: dict[tuple[str, bytes], int] = {}
+        self._keys: dict[int, bytes] = {}
+
+    def key(self, row: Document) -> bytes:
+        """Return the bytes of a row, which are made once for a row that many pins share."""
+        return self._keys.get(id(row)) or self._keys.setdefault(id(row), document.line(row))
+
+    def number(self, table: str, value: Any) -> int:
+        """Return the number of a value in its table."""
+        rows = self.tables.setdefault(table, [])
+        number = self._numbers.setdefault((table, document.line(value)), len(rows))
+        if number == len(rows):
+            rows.append(value)
+        return number
+
+
+def _state(row: Document, values: _Values) -> Mapping[str, Any]:
+    kept = {key: value for key, value in row.items() if key not in ("case", "observations", *_ROWS)}
+    tables = {key: values.number(key, row[key]) for key in _ROWS}
+    return {**kept, **tables, "observations": {key: values.number(key, seen) for key, seen in row["observations"].items()}}
+
+
+def _row(case: str, state: Document, values: Mapping[str, Sequence[Any]], where: str) -> Document:
+    def value(table: str, number: int) -> Any:
+        rows = values.get(table, ())
+        if number >= len(rows):
+            raise InputRefused(f"{where}: {table} {number} is not among the values.", _RESTORE)
+        return rows[number]
+
+    kept = {key: part for key, part in state.items() if key not in ("at", "observations", *_ROWS)}
+    tables = {key: value(key, state[key]) for key in _ROWS}
+    return {"case": case, **kept, **tables, "observations": {key: value(key, seen) for key, seen in state["observations"].items()}}
+
+
+def _spans(places: Iterable[int], names: Sequence[str]) -> list[list[str]]:
+    """Return the first and the last pin of each run of neighbours."""
+    runs = groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])
+    found = [[place for _, place in run] for _, run in runs]
+    return [[names[run[0]], names[run[-1]]] for run in found]
+
+
+def _pins(spans: Iterable[Sequence[str]], names: Mapping[str, int], where: str) -> Iterator[int]:
+    for first, last in spans:
+        if not {first, last} <= names.keys() or names[first] > names[last]:
+            raise InputRefused(f"{where}: there are no pins from {first} to {last}.", _RESTORE)
+        yield from range(names[first], names[last] + 1)

@@ -1,0 +1,83 @@
+"""What is kept of earlier runs: what was seen of each case in an environment, as long as nothing that it rests on changes.
+
+It rests on the lock, the Python, the probe, how a journal becomes a history, and the scenario. What the machine spoiled, by a
+time-out or a probe that failed, is not kept, and neither is anything of an environment whose smoke test did not come out right.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from capture import case, environment, library, sight, store
+from capture.case import Case
+from capture.interpreter import Interpreter
+from capture.pin import Pin
+from capture.sight import Seen, Sight
+
+__all__ = ["keep", "recall"]
+
+_KIND = "seen"
+
+_HEAD = ("packages", "files", "blocked")
+
+_RECORDING = ("document", "history", "observation", "recorder", "scenario", "session", "sight")
+"""The modules that make a history of what the probe saw."""
+
+
+def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> Sight | None:
+    """Return what is kept of a pin, with those of the cases that are there; None if nothing is, or if it is not as pinned."""
+    found = store.noted(_KIND, _about(pin, python))
+    if found is None or environment.differences(pin, found["environment"]):
+        return None
+    smoke = _smoke()
+    seen = list(_recalled([*smoke, *cases], found["cases"]))
+    if [entry.case for entry in seen[: len(smoke)]] != [known.id for known in smoke]:
+        return None
+    head = {"kind": "environment", "history": 1, "pin": pin.name, **found["environment"]}
+    return replace(sight.of_cases(head, seen), machine=found["machine"])
+
+
+def keep(pin: Pin, python: Interpreter, seen: Sight) -> None:
+    """Keep what was seen at a pin whose smoke test held, beside what is kept of its other cases."""
+    about = _about(pin, python)
+    known = store.noted(_KIND, about) or {"cases": {}}
+    sound = {
+        entry.case: {"scenario": entry.scenario, "history": store.put(entry.lines)}
+        for entry in (*seen.smoke, *seen.cases)
+        if not entry.spoiled
+    }
+    head = {key: seen.environment[key] for key in _HEAD}
+    store.note(_KIND, about, {"environment": head, "machine": seen.machine, "cases": {**known["cases"], **sound}})
+
+
+def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> Iterator[Seen]:
+    for wanted in cases:
+        entry = known.get(wanted.id)
+        found = _seen(wanted.id, wanted.digest, entry["history"]) if entry and entry["scenario"] == wanted.digest else None
+        if found is not None:
+            yield found
+
+
+@cache
+def _seen(name: str, scenario: str, digest: str) -> Seen | None:
+    """Return what is kept under a digest: the same object for every pin that shares it."""
+    lines = store.get(digest)
+    return None if lines is None else Seen(name, scenario, name.startswith(case.SMOKE), lines)
+
+
+@cache
+def _smoke() -> list[Case]:
+    return case.smoke()
+
+
+def _about(pin: Pin, python: Interpreter) -> list[Any]:
+    """Return what everything that is kept of a pin rests on, but for the scenarios."""
+    return [pin.lock.digest, python.identity, sorted(pin.packages), sorted(pin.files), _recorded_by()]
+
+
+@cache
+def _recorded_by() -> str:
+    """Return the SHA-256 of the probe and of the modules that make a history of what it saw."""
+    modules = [library.package() / f"{name}.py" for name in _RECORDING]
+    return library.digest([*modules, *library.package().glob("schemas/*.json"), *library.probe_folder().rglob("*.py")])

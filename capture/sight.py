@@ -1,0 +1,94 @@
+"""What was seen at one pin, as the bytes that are saved: they are kept, shared between pins, and judged.
+
+Releases that do the same leave the same bytes: in the lines of a case's history nothing says at which pin it was.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from capture import document, history
+from capture.history import CaseHistory, Entry, History
+
+__all__ = ["Seen", "Sight", "of", "of_cases", "read", "seen", "shared"]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What was seen of one case: its id, the SHA-256 of its scenario, whether it is the smoke test's, and its history's lines."""
+
+    case: str
+    scenario: str
+    smoke: bool
+    lines: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the lines."""
+        return document.digest(self.lines)
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether the machine kept it from being whole: a time-out, or a probe that failed."""
+        suspects = [line for line in self.lines.splitlines() if b'"fault"' in line]
+        return any(document.parse_json(line, self.case)["kind"] == "fault" for line in suspects)
+
+    def history(self) -> CaseHistory:
+        """Read the lines, as anybody else would who was given them."""
+        return history.read_case(self.lines, f"the history of {self.case}")
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What was seen at one pin: its environment from inside, the smoke test, the cases, and what the probe said beyond them."""
+
+    environment: Entry
+    smoke: tuple[Seen, ...]
+    cases: tuple[Seen, ...]
+    machine: Mapping[str, Any] = field(default_factory=dict)
+
+    def data(self) -> bytes:
+        """Return the bytes of the pin's history file."""
+        return history.whole(self.environment, [seen.lines for seen in (*self.smoke, *self.cases)])
+
+
+def of(found: History, machine: Mapping[str, Any]) -> Sight:
+    """Return what was seen from a history that was just made."""
+    cases = [Seen(case.case, case.digest, case.smoke, history.body(case)) for case in (*found.smoke, *found.cases)]
+    return replace(of_cases(found.environment, cases), machine=machine)
+
+
+def read(data: bytes, where: str) -> Sight:
+    """Read the history file of a pin; it is refused if it is not whole."""
+    found = history.read(data, where)
+    cases = [seen(lines, where) for lines in _cases(data.splitlines(keepends=True)[1:-1])]
+    return of_cases(found.environment, cases)
+
+
+def of_cases(environment: Entry, cases: Sequence[Seen]) -> Sight:
+    """Return what was seen at a pin from all cases there, those of the smoke test among them."""
+    return Sight(environment, tuple(case for case in cases if case.smoke), tuple(case for case in cases if not case.smoke))
+
+
+def shared(sight: Sight, known: dict[str, Seen]) -> Sight:
+    """Return what was seen at a pin with what is `known` already, by its SHA-256, in the place of the same again."""
+    smoke, cases = (tuple(known.setdefault(case.digest, case) for case in part) for part in (sight.smoke, sight.cases))
+    return replace(sight, smoke=smoke, cases=cases)
+
+
+def seen(lines: Sequence[bytes], where: str) -> Seen:
+    """Return what was seen of a case, whose first line names it; the other lines are read when it is judged."""
+    head = document.parse_json(lines[0], where)
+    document.check(head, "history", where, "case")
+    return Seen(head["case"], head["digest"], head["smoke"], b"".join(lines))
+
+
+def _cases(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the lines of each case: the last of them is its `end`."""
+    case: list[bytes] = []
+    for line in lines:
+        case.append(line)
+        if b'"end"' in line and document.parse_json(line, "history")["kind"] == "end":
+            yield case
+            case = []

@@ -1,0 +1,122 @@
+"""Workers: who observes several pins side by side. Threads here, each with a probe's process, or the workers of a cluster.
+
+Both are a `concurrent.futures.Executor`, and nothing else is asked of them. What becomes of a pin is a value, so that one which
+cannot be had is no accident of the others.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from capture import cache, document, interpreter
+from capture.case import Case
+from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture.observation import Watch, observe
+from capture.pin import Pin
+from capture.sight import Sight
+
+__all__ = ["Broken", "Outcome", "Task", "Workers"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A pin, the cases to run at it, and how; the bytes of its lock if somebody else does it who may not have the pin."""
+
+    pin: Pin
+    cases: tuple[Case, ...]
+    watch: Watch
+    lock: bytes = b""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Why there is nothing to be seen at a pin."""
+
+    message: str
+
+
+Outcome = Sight | Broken
+
+_ADDRESS = re.compile(r"(?:tcp|tls|ws|wss)://[^\s/]+:[0-9]+")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How many pins are observed at once here, or the address of a scheduler whose workers do it."""
+
+    jobs: int = os.cpu_count() or 1
+    scheduler: str | None = None
+
+    def outcomes(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Outcome]]:
+        """Yield what became of each task, as soon as it is done; nothing is held of those that were yielded."""
+        with _cluster(self.scheduler) if self.scheduler else _here(self.jobs) as executor:
+            work = _elsewhere if self.scheduler else _work
+            given = [replace(task, lock=document.read(task.pin.lock.path)) if self.scheduler else task for task in tasks]
+            waiting = {executor.submit(work, task): task for task in given}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield waiting.pop(future), _outcome(future)
+
+
+@contextmanager
+def _here(jobs: int) -> Iterator[Executor]:
+    executor = ThreadPoolExecutor(max_workers=jobs)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputRefused("--scheduler: the extra `cluster` is not installed.", "pip install 'dispatch-audit[cluster]'") from None
+    if not _ADDRESS.fullmatch(address):
+        raise InputRefused(f"--scheduler {address!a}: that is no address.", "Write it as tcp://HOST:PORT.")
+    logging.getLogger("distributed").setLevel(logging.ERROR)
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]  # the library has no types
+    except OSError as error:
+        raise EnvironmentFailed(f"--scheduler {address!a}: nobody answers there ({error}).", "Check the address.") from None
+    with client:
+        # Each run's tasks are its own: the cluster must not give back what it remembers of another.
+        yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]  # as above
+
+
+def _outcome(future: Future[Outcome]) -> Outcome:
+    try:
+        return future.result()
+    except Exception as error:
+        if not type(error).__module__.startswith("distributed"):
+            raise
+        return Broken(f"the cluster lost it: {error}")
+
+
+def _work(task: Task) -> Outcome:
+    try:
+        return observe(task.pin, lambda: task.cases, task.watch)
+    except (EnvironmentFailed, InputRefused, ProbeFailed) as error:
+        return Broken(error.message)
+
+
+def _elsewhere(task: Task) -> Outcome:
+    """Do a task on the worker of a cluster, with the Python that is there, in a folder of its own; only the lock came along."""
+    wanted = task.watch.python
+    with cache.scratch("observation") as folder:
+        path = folder / task.pin.name / "requirements.txt"
+        document.write(path, task.lock)
+        try:
+            python = interpreter.find(wanted.asked)
+        except InputRefused as error:
+            return Broken(error.message)
+        if python.version != wanted.version:
+            return Broken(f"the worker has Python {python.version}, but this run is with {wanted.version}")
+        pin = replace(task.pin, lock=replace(task.pin.lock, path=path))
+        return _work(replace(task, pin=pin, watch=replace(task.watch, python=python, folder=folder / "seen")))
