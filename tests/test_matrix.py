@@ -108,11 +108,8 @@ def test_bytes_are_found_by_their_digest_or_not_at_all() -> None:
     store._bytes(digest).write_bytes(b"others")
     assert store.get(digest) is None
     store.note("kind", ["a", 1], {"value": 1})
-    assert (store.noted("kind", ["a", 1]), store.noted("kind", ["a", 2]), store.noted("other", ["a", 1])) == (
-        {"value": 1},
-        None,
-        None,
-    )
+    assert store.noted("kind", ["a", 1]) == {"value": 1}
+    assert (store.noted("kind", ["a", 2]), store.noted("other", ["a", 1])) == (None, None)
 
 
 @pytest.mark.usefixtures("own_cache")
@@ -257,7 +254,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     """Start a scheduler and two workers, each a process of its own, and return the scheduler's address."""
     place, dask = tmp_path / "scheduler.json", Path(sys.executable).parent / "dask"
     options = ["--no-dashboard", "--scheduler-file", str(place)]
-    commands = [
+    commands: list[list[str | Path]] = [
         [dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *options],
         *([dask, "worker", "--nworkers", "1", "--nthreads", "1", "--local-directory", tmp_path, *options] for _ in range(2)),
     ]
