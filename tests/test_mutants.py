@@ -247,6 +247,7 @@ def _count(changed: dict[str, Any]) -> None:
 # --- findings of histories that no framework has to produce
 
 APPROVE = decide(("a", "approve"))
+TWICE = decide(("a", "approve"), ("a", "approve"))
 RESPOND = {"do": "resume", "decisions": [{"call": "a", "type": "respond", "message": "not now"}]}
 REJECT = {"do": "resume", "decisions": [{"call": "a", "type": "reject", "message": "too much"}]}
 ASKED = [propose(1, A), *ask(1, A)]
@@ -429,25 +430,30 @@ TOOLS = [{"name": "log", "before": [{"interrupt": {"ask": 1}}]}]
 def test_an_answer_to_what_a_tool_asked_is_none_to_a_question_about_a_call() -> None:
     """Which question is meant is counted among those of the pause; without a number no tool's question is meant."""
     of_tool = seen("review", 1, question="t", value={"ask": 1})
-    twice = decide(("a", "approve"), ("a", "approve"))
-    both = made([twice], propose(1, A), of_tool, ask(1, A), end(2, "raised"), tools=TOOLS)
+    both = made([TWICE], propose(1, A), of_tool, ask(1, A), end(2, "raised"), tools=TOOLS)
     assert bad_answers(both) == [2]
-    first = made([{**twice, "question": 1}], propose(1, A), of_tool, ask(1, A), end(2, "raised"), tools=TOOLS)
+    first = made([{**TWICE, "question": 1}], propose(1, A), of_tool, ask(1, A), end(2, "raised"), tools=TOOLS)
     assert bad_answers(first) == []
-    steps = [{"do": "resume", "value": "yes"}, {**twice, "question": 1}]
+    steps = [{"do": "resume", "value": "yes"}, {**TWICE, "question": 1}]
     later = made(steps, propose(1, A), of_tool, end(1, "paused"), ask(2, A), end(3, "raised"), tools=TOOLS)
     assert bad_answers(later) == [3]
 
 
+def test_an_answered_question_that_is_listed_again_unanswered_is_no_new_one() -> None:
+    """The approved call ran in a step that raised, and a step that answered nothing listed it again: there is no second token."""
+    ran = [dispatch(2, A), end(2, "raised"), *ask(3, A), dispatch(4, A, 2), end(4, "ended")]
+    found = made([APPROVE, {"do": "continue"}, APPROVE], ASKED, ran)
+    assert [ruled.kind.value for ruled in rulings(found).first.dispatches] == ["authorised", "repeated"]
+
+
 def test_a_branch_is_bad_only_if_it_was_delivered() -> None:
     """What a branch did not deliver is no bad answer, nor is what a step delivered that nobody saw end."""
-    twice = decide(("a", "approve"), ("a", "approve"))
-    for bad, number in ((twice, 1), (APPROVE, 2)):
-        branches: list[dict[str, Any]] = [bad, APPROVE if number == 1 else twice]
+    for bad, number in ((TWICE, 1), (APPROVE, 2)):
+        branches: list[dict[str, Any]] = [bad, APPROVE if number == 1 else TWICE]
         ends = [{**end(2, "impossible" if branch == number else "ended"), "branch": branch} for branch in (1, 2)]
         assert bad_answers(made([{"do": "resume", "steps": branches}], ASKED, ends)) == []
-    assert bad_answers(made([twice], ASKED)) == []
-    assert bad_answers(made([twice], ASKED, end(2, "raised"))) == [2]
+    assert bad_answers(made([TWICE], ASKED)) == []
+    assert bad_answers(made([TWICE], ASKED, end(2, "raised"))) == [2]
 
 
 def test_a_refused_call_is_not_allowed_by_an_equal_one() -> None:
@@ -500,6 +506,33 @@ def test_a_valid_answer_may_raise_only_if_a_tool_did(failed: int | None, faults:
     raised = [] if failed is None else [{**dispatch(failed, FREE, 2), "event": "raised", "error": "E"}]
     found = finding("answer/recoverable", made(steps, ASKED, end(2, "raised"), dispatch(3, A), end(3, "raised"), raised))
     assert (found.examined, len(found.faults)) == (1, faults)
+
+
+def test_only_an_answer_after_a_bad_one_shows_that_it_was_no_end() -> None:
+    """A valid answer that raised before the bad one was given recovers nothing, and is no fault of the recovery."""
+    steps = [APPROVE, TWICE, APPROVE]
+    case = made(steps, ASKED, end(2, "raised"), end(3, "raised"), dispatch(4, A), end(4, "ended"))
+    assert bad_answers(case) == [3]
+    assert finding("answer/recoverable", case) == Finding(1)
+
+
+def test_a_question_stays_the_one_to_ask_again_while_answers_raise() -> None:
+    """Of two bad answers to one question the first raised and the second led to the question again: both were refused."""
+    case = made([TWICE, TWICE], ASKED, end(2, "raised"), ask(3, A))
+    assert finding("answer/bad-refused", case) == Finding(2)
+
+
+def test_a_pause_of_no_known_form_is_not_to_ask_again() -> None:
+    """The question that got the bad answer had a known form, and would have it again."""
+    case = made([TWICE], ASKED, end(2, "paused"), seen("review", 2, question="r", value="?"))
+    assert finding("answer/bad-refused", case) == Finding(1, (Fault("outcome/2", "raised", "paused"),))
+
+
+def test_a_question_of_a_step_that_ended_is_no_crash() -> None:
+    """Evidence that contradicts itself so is judged all the same: what was answered is what was listed, and it is asked again."""
+    (_, review) = ask(1, A)
+    case = made([TWICE], propose(1, A), end(1, "ended"), review, ask(2, A))
+    assert finding("answer/bad-refused", case) == Finding(1)
 
 
 def test_edits_are_cleared_from_the_step_of_the_edit_on() -> None:
@@ -712,6 +745,23 @@ def test_what_nobody_was_told_yet_is_unfinished(claim: str, part: dict[str, Any]
     assert finding(claim, made([], ASKED)) == Finding(0)
     open_end = made([part], ASKED, end(2, "raised"), told(2, turn(A)))
     assert finding(claim, open_end) == (Finding(1) if claim == "promise/respond-refuses" else unfinished)
+
+
+def test_what_was_told_is_judged_though_the_run_goes_on() -> None:
+    """The run waits for an answer about another call; what the model was told of this one will not change."""
+    other = [propose(2, B, number=2), *ask(2, B, question="r")]
+    for content, faults in (("not now", 0), ("later", 1)):
+        case = made([RESPOND], ASKED, other, told(2, turn(A), tool_message("a", content), turn(B)))
+        found = finding("messages/respond-is-result", case)
+        assert (found.examined, len(found.faults), found.unknown) == (1, faults, None)
+
+
+def test_one_call_that_was_told_does_not_stand_for_another() -> None:
+    """Two calls were answered in the tool's place, and the run was left before the model was told of the second."""
+    both = {"do": "resume", "decisions": [{"call": call, "type": "respond", "message": "not now"} for call in "ab"]}
+    partly = told(2, turn(A, B), tool_message("a", "not now"))
+    case = made([both], propose(1, A, B), ask(1, A, B), end(2, "raised"), partly)
+    assert finding("messages/respond-is-result", case) == Finding(2, unknown="unfinished")
 
 
 def test_a_response_is_told_as_the_result_of_its_own_turn() -> None:

@@ -20,7 +20,7 @@ _REFUSED = (
 def bad_refused(history: CaseHistory) -> Finding:
     """Examine every step that delivered something else than a valid answer to what was asked."""
     bad = bad_answers(history)
-    taken = [step for step in bad if history.outcome(step) != "raised" and not _asks_again(history, step)]
+    taken = [step for step in bad if history.outcome(step) != "raised" and not _asked(history, step) & _asked_before(history, step)]
     return Finding(len(bad), tuple(Fault(numbered("outcome", step), "raised", history.outcome(step)) for step in taken))
 
 
@@ -42,15 +42,15 @@ def recoverable(history: CaseHistory) -> Finding:
     return Finding(len(later), tuple(Fault(numbered("outcome", step), "taken", "raised") for step in refused))
 
 
-def _asks_again(history: CaseHistory, step: int) -> bool:
-    """Tell whether a step paused on a call that was asked about when its answer was given."""
-    return any(item.call.id in _asked_before(history, step) for item in shown(history, step) or [])
+def _asked(history: CaseHistory, step: int) -> set[str | None]:
+    """Return the calls that a step paused on, as far as they can be read."""
+    return {item.call.id for item in shown(history, step) or []}
 
 
 def _asked_before(history: CaseHistory, step: int) -> set[str | None]:
-    """Return the calls that were asked about when a step began: those of the last step before it that returned."""
+    """Return the calls that a bad answer was given about: those of the last step before it that returned."""
     returned = [number for number, _ in history.steps() if number < step and history.outcome(number) in ("paused", "ended")]
-    return {item.call.id for item in shown(history, returned[-1]) or []} if returned else set()
+    return _asked(history, returned[-1])
 
 
 def _tool_failed(history: CaseHistory, step: int) -> bool:

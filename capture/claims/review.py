@@ -80,7 +80,7 @@ def _untrue(history: CaseHistory, step: int, listing: list[Item]) -> Iterator[Fa
     """Yield a fault for each call shown that is not as the model proposed it last: an older call may be shown again."""
     proposed = proposals(history, step)
     for item in listing:
-        own = [call for call in proposed if call.id == item.call.id and (call.id is not None or _is_same(call, item.call))]
+        own = [call for call in proposed if _is_same(call, item.call)]
         if not own or not same(_action(own[-1]), _action(item.call)):
             yield Fault(evidence("review", item.call.id), _action(own[-1]) if own else None, _action(item.call))
 
