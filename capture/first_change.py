@@ -1,0 +1,79 @@
+"""The first change: from which release of an axis on a case, or one claim of it, answers otherwise than at the good end.
+
+An answer is what `diff` compares. An UNKNOWN that says nothing about the subject is none, and its release is stepped over.
+"""
+
+import logging
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from capture import bisection, demand, document, results, run_folder, trial
+from capture.asked import Asked
+from capture.axis import Axis, Release
+from capture.bisected import report
+from capture.document import Document
+from capture.interpreter import Interpreter
+from capture.render.cells import status
+from capture.trial import Trial
+
+__all__ = ["SCRIPT", "find"]
+
+SCRIPT = "script"
+"""The folder, in that of the run, of the script and of the locks of both sides."""
+
+_LOG = logging.getLogger(__name__)
+
+
+def find(axis: Axis, asked: Asked, python: Interpreter, folder: Path) -> Document:
+    """Run a case at as few releases as it takes, save all of it in a folder, and return where the answer changed."""
+    if axis.fixed:
+        demand.find(axis.fixed, python)
+    with run_folder.claimed(folder):
+        shutil.rmtree(folder / SCRIPT, ignore_errors=True)
+        search = _Search(axis, asked, python, folder)
+        outcome = bisection.search(axis.releases, search.answer, asked.differs, named=axis.named, told=search.told)
+        known = [search.trials[release] for release in axis.releases if release in search.trials]
+        found = report(axis, asked, outcome, search.trials)
+        _save(folder, found, known)
+        run_folder.end(folder, python, {known.release.pin: known.machine for known in known})
+    return found
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search that is going on: what is asked of which releases, and what came of those that were tried."""
+
+    axis: Axis
+    asked: Asked
+    python: Interpreter
+    folder: Path
+    trials: dict[Release, Trial] = field(default_factory=dict)
+
+    def answer(self, release: Release) -> Trial | None:
+        """Try a release, and return what came of it if it is an answer."""
+        self.trials[release] = tried = trial.run(release, self.axis, self.asked.case, self.python, self.folder)
+        _LOG.info("%s %s: %s", self.axis.package, release.version, tried.because or status(self.asked.judged(tried)))
+        return None if self.asked.is_silent(tried) else tried
+
+    def told(self, release: Release, left: int | None) -> None:
+        """Say which release is tried, and how many are left."""
+        _LOG.info("trying %s %s: %s", self.axis.package, release.version, _left(left))
+
+
+def _left(left: int | None) -> str:
+    if left is None:
+        return "an end"
+    runs = bisection.steps(left)
+    return f"{left} {'release is' if left == 1 else 'releases are'} left, about {runs} more {'run' if runs == 1 else 'runs'}"
+
+
+def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:
+    """Save the results of what was tried, as those of one run, and the script with the locks of both sides."""
+    document.write(folder / "results.json", document.canonical(results.build([known.results for known in trials])))
+    if found["script"]:
+        document.write(folder / SCRIPT / "script.py", found["script"]["text"].encode())
+        for known in trials:
+            if known.pin and known.release.version in (found["last"], found["first"]):
+                document.write(folder / SCRIPT / f"{known.pin.name}.txt", document.read(known.pin.lock.path))
