@@ -19,6 +19,8 @@ PACKAGES = (AUDITED, "langgraph", "langchain-core")
 _FIRST = 1
 """The major version that brought the middleware which is audited."""
 
+_SHOWN = 80
+
 _LOG = logging.getLogger(__name__)
 
 
@@ -29,6 +31,8 @@ class Release:
     version: str
     pin: str
     yanked: str | None
+    fits: bool = True
+    """Whether what stays fixed lets it be there."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def of(package: str, fixed: str | None, good: str | None, bad: str | None) -> Ax
     low, high = (_end(known, end, package) for end in ends)
     versions = _on_axis(known, low, high)
     if versions[1:] == []:
-        raise InputRefused(f"bisect: both ends are {package} {low or high}.", "Name two releases.")
+        raise InputRefused(f"bisect: from one end to the other there is only {package} {low or high}.", "Name two releases.")
     releases = tuple(Release(version, _pin(package, version, beside), known[version]) for version in versions)
     return Axis(package, beside.name if beside else None, releases, (low is not None, high is not None))
 
@@ -82,6 +86,7 @@ def _version(option: str, asked: str | None, package: str, beside: Order | None)
     """Return the version that an end names: alone, as NAME==VERSION, or as a pin of this axis."""
     if asked is None:
         return None
+    shown = ascii(asked[:_SHOWN])
     pinned = order.of(asked)
     if pinned is not None:
         named = _of_pin(pinned, package, beside)
@@ -93,7 +98,7 @@ def _version(option: str, asked: str | None, package: str, beside: Order | None)
         return Version(named)
     except ValueError:  # of a number with thousands of digits too
         raise InputRefused(
-            f"bisect: {option} {asked!a} is no release of {package}{_with(beside)}.", f"Write {package}==VERSION, or the version."
+            f"bisect: {option} {shown} is no release of {package}{_with(beside)}.", f"Write {package}==VERSION, or the version."
         ) from None
 
 

@@ -56,14 +56,22 @@ def _tried(asked: Asked, outcome: Outcome[Release, Trial], trials: Trials, place
         "verdict": judged["verdict"],
         "reason": judged["reason"],
         "answers": _answers(asked, outcome, trial, unlike=unlike),
-        "because": (trial.because or _hidden(trial.case)) if unlike is None else None,
+        "because": _because(outcome, trials, trial) if unlike is None else None,
     }
 
 
+def _because(outcome: Outcome[Release, Trial], trials: Trials, trial: Trial) -> str:
+    """Return why a release has no answer, or none that can be compared with that of the good end."""
+    if trial.because or (own := _hidden(trial.case)):
+        return trial.because or f"it is UNKNOWN ({own})"
+    good = outcome.places[outcome.good or 0]
+    return f"what is UNKNOWN ({_hidden(trials[good].case)}) at {good.version} may have changed"
+
+
 def _hidden(case: Document) -> str:
-    """Return why there is no answer: in which ways that say nothing the case, or a claim of it, is UNKNOWN."""
+    """Return in which ways that say nothing a case, or a claim of it, is UNKNOWN."""
     found = {said(case), *(said(case, claim) for claim in case["claims"])}
-    return f"it is UNKNOWN ({', '.join(sorted({str(reason) for verdict, reason in found if hides((verdict, reason))}))})"
+    return ", ".join(sorted({str(reason) for verdict, reason in found if hides((verdict, reason))}))
 
 
 def _answers(asked: Asked, outcome: Outcome[Release, Trial], trial: Trial, *, unlike: bool | None) -> str | None:

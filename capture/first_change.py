@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from capture import bisection, demand, document, results, run_folder, trial
+from capture import bisection, constraints, demand, document, results, run_folder, trial
 from capture.asked import Asked
 from capture.axis import Axis, Release
 from capture.bisected import report
@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 def find(axis: Axis, asked: Asked, python: Interpreter, folder: Path) -> Document:
     """Run a case at as few releases as it takes, save all of it in a folder, and return where the answer changed."""
     if axis.fixed:
-        demand.find(axis.fixed, python)
+        axis = constraints.fitted(axis, demand.find(axis.fixed, python))
     with run_folder.claimed(folder):
         shutil.rmtree(folder / SCRIPT, ignore_errors=True)
         search = _Search(axis, asked, python, folder)
@@ -53,25 +53,28 @@ class _Search:
 
     def answer(self, release: Release) -> Trial | None:
         """Try a release, and return what came of it if it is an answer."""
+        before = next(reversed(self.trials.values()), None)
         self.trials[release] = tried = trial.run(release, self.axis, self.asked.case, self.python, self.folder)
-        _LOG.info("%s %s: %s", self.axis.package, release.version, tried.because or status(self.asked.judged(tried)))
+        if before is None or tried.because is None or tried.because != before.because:
+            _LOG.info("%s %s: %s", self.axis.package, release.version, tried.because or status(self.asked.judged(tried)))
         return None if self.asked.is_silent(tried) else tried
 
     def told(self, release: Release, left: int | None) -> None:
-        """Say which release is tried, and how many are left."""
-        _LOG.info("trying %s %s: %s", self.axis.package, release.version, _left(left))
+        """Say how many releases are left between the ends, and which is next."""
+        if left is not None:
+            _LOG.info(
+                "%s left, about %s more; next is %s", _many(left, "release"), _many(bisection.steps(left), "run"), release.version
+            )
 
 
-def _left(left: int | None) -> str:
-    if left is None:
-        return "an end"
-    runs = bisection.steps(left)
-    return f"{left} {'release is' if left == 1 else 'releases are'} left, about {runs} more {'run' if runs == 1 else 'runs'}"
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:
-    """Save the results of what was tried, as those of one run, and the script with the locks of both sides."""
-    document.write(folder / "results.json", document.canonical(results.build([known.results for known in trials])))
+    """Save the results at every pin that there was, as those of one run, and the script with the locks of both sides."""
+    rows = [known.results for known in trials if known.pin]
+    document.write(folder / "results.json", document.canonical(results.build(rows)))
     if found["script"]:
         document.write(folder / SCRIPT / "script.py", found["script"]["text"].encode())
         for known in trials:

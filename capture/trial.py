@@ -39,6 +39,8 @@ class Trial:
 
 def run(release: Release, axis: Axis, case: Case, python: Interpreter, folder: Path) -> Trial:
     """Run a case at a release and put its evidence into a folder; a Python that the pin does not allow is refused."""
+    if not release.fits:
+        return Trial(release, None, results.unbuilt(release.pin, [case]), {}, _unfit(axis))
     try:
         pin = demand.find(release.pin, python)
     except (EnvironmentFailed, InputRefused) as error:
@@ -66,9 +68,13 @@ def _untried(release: Release, pin: Pin | None, case: Case, error: AuditError, b
 
 
 def _unmade(axis: Axis, error: AuditError) -> str:
-    if axis.fixed and "No solution found" in error.message:
-        return f"it does not go with {axis.fixed}"
-    return "no pin could be made of it"
+    if "No solution found" in error.message:
+        return f"no lock with it {f'and {axis.fixed} ' if axis.fixed else ''}can be resolved"
+    return "its first day is not over" if "the first day of" in error.message else "no pin could be made of it"
+
+
+def _unfit(axis: Axis) -> str:
+    return f"it does not go with {axis.fixed}"
 
 
 def _failed(error: AuditError) -> str:
