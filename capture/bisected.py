@@ -46,13 +46,14 @@ def _axis(axis: Axis) -> Document:
 
 
 def _tried(asked: Asked, outcome: Outcome[Release, Trial], trials: Trials, place: int) -> Document:
-    trial = trials[outcome.places[place]]
+    release = outcome.places[place]
+    trial = trials[release]
     judged = asked.judged(trial)
     unlike = outcome.unlike[place]
     return {
-        "release": trial.release.version,
-        "pin": trial.release.pin,
-        "yanked": trial.release.yanked,
+        "release": release.version,
+        "pin": release.pin,
+        "yanked": release.yanked,
         "verdict": judged["verdict"],
         "reason": judged["reason"],
         "answers": _answers(asked, outcome, trial, unlike=unlike),

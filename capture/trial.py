@@ -57,6 +57,7 @@ def _run(release: Release, pin: Pin, case: Case, python: Interpreter, folder: Pa
     with cache.scratch("bisection") as place:
         done = runs.run_pins([pin], lambda: [case], python, place / "run")
         with cache.storage(folder):
+            shutil.rmtree(folder / pin.name, ignore_errors=True)
             shutil.move(place / "run" / pin.name, folder / pin.name)
     return Trial(release, pin, done.results["pins"][0], done.rows[0].machine)
 

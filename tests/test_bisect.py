@@ -32,7 +32,7 @@ from capture.axis import Axis, Release
 from capture.bisection import Outcome, search
 from capture.document import Document
 from capture.errors import EnvironmentFailed, InputRefused
-from capture.render import markdown, terminal
+from capture.render import bisected, markdown, terminal
 from capture.trial import Trial
 from tests import comparisons
 from tests.comparisons import FAIL, NONE, PASS, UNKNOWN, claim, row
@@ -224,13 +224,16 @@ def reported(
     monkeypatch: pytest.MonkeyPatch, folder: Path, *cases: dict[str, Any] | None, of: str | None = None, **options: Any
 ) -> Document:
     """Bisect releases 1.0, 1.1 … with these outcomes, and return the report, which fits its schema and its renderings."""
-    outcomes = {f"1.{place}": found for place, found in enumerate(cases)}
+    outcomes = dict(zip(options.get("versions", [f"1.{place}" for place in range(len(cases))]), cases, strict=True))
     monkeypatch.setattr(trials, "run", lambda release, *_: tried(release.version, outcomes[release.version]))
-    releases = tuple(Release(version, f"langchain-{version}", None) for version in outcomes)
+    yanked = options.get("yanked", {})
+    releases = tuple(Release(version, f"langchain-{version}", yanked.get(version)) for version in outcomes)
     there = Axis("langchain", None, releases, options.get("named", (False, False)))
     found = first_change.find(there, question(of), interpreter.find(None), folder)
     document.check(found, "bisection", "bisection")
-    assert results.read(document.read(folder / "results.json"), "results.json")
+    saved = results.read(document.read(folder / "results.json"), "results.json")
+    ran = [entry["pin"] for entry in found["tried"] if outcomes[entry["release"]] is not None]
+    assert [known["pin"] for known in saved["pins"]] == ran
     return found
 
 
@@ -289,6 +292,35 @@ def test_an_end_that_was_named_and_says_nothing_is_named(monkeypatch: pytest.Mon
 
 def _plain(text: str) -> str:
     return text.replace("\\", "")
+
+
+def test_what_was_tried_is_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Each release stands with what it answers as; neighbours unknown for one reason share a row; yanked ones are marked."""
+    found = reported(monkeypatch, tmp_path / "run", None, None, LATE, GOOD, OTHER, BAD, yanked={"1.3": "no good"})
+    assert bisected.rows(found) == [
+        ("1.0 to 1.1, 2 of them", "UNKNOWN (environment)", "it does not go with anything"),
+        ("1.2", "UNKNOWN (timeout)", "it is UNKNOWN (timeout)"),
+        ("1.3 (yanked)", "PASS", "as 1.3"),
+        ("1.4", "FAIL", "as neither end"),
+        ("1.5", "FAIL", "as 1.5"),
+    ]
+    terminal.bisection(found)
+    assert "1.0 to 1.1, 2 of them" in capsys.readouterr().out
+    assert "`1.3 (yanked)`" in markdown.bisection(found)
+
+
+def test_a_search_that_goes_backwards_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The good end may be the newer one: what comes out is where its answer ends, on the way back."""
+    found = reported(monkeypatch, tmp_path / "run", GOOD, GOOD, BAD, versions=["1.10", "1.9", "1.2"], named=(True, True))
+    assert (found["last"], found["first"]) == ("1.9", "1.2")
+    assert "The search went backwards, from 1.10 to 1.2." in markdown.bisection(found)
+
+
+def test_after_a_smoke_test_that_failed_no_claim_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What such a release says of a claim is not believed, and not shown as its verdict."""
+    found = reported(monkeypatch, tmp_path / "run", GOOD, comparisons.smoked(BAD), BAD, of="core/one@1")
+    entry = found["tried"][1]
+    assert (found["answer"], entry["verdict"], entry["because"]) == ("interval", UNKNOWN, "it is UNKNOWN (smoke)")
 
 
 def test_a_claim_is_asked_about_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -386,6 +418,7 @@ def test_an_axis_has_the_releases_between_its_ends(
         ("langchain", None, "i05", None, "--good 'i05' is no release of langchain"),
         ("langchain", None, "", None, "--good '' is no release of langchain"),
         ("langchain", None, "9" * 5000, None, "is no release of langchain"),
+        ("langchain", None, f"langchain-{'9' * 5000}", None, "is no release of langchain"),
         ("langchain", None, "\x1b[31m", None, r"--good '\\x1b\[31m' is no release of langchain"),
     ],
 )

@@ -78,16 +78,11 @@ def bisection(document: Document) -> str:
 
 
 def _script(document: Document) -> Iterator[str]:
-    """Yield the commands and the text of a script; it is ASCII, and fenced by more backticks than it has."""
+    """Yield the commands and the text of a script; no line of Python, and none of a command, can close a fence."""
     for release, command in bisected.commands(document):
-        yield f"With {code(release)}:\n\n{_fenced(command, 'sh')}"
+        yield f"With {code(release)}:\n\n```sh\n{command}\n```\n"
     if document["script"]:
-        yield f"`script.py`:\n\n{_fenced(document['script']['text'], 'python')}"
-
-
-def _fenced(source: str, language: str) -> str:
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", source)), default=0))
-    return f"{fence}{language}\n{source.strip()}\n{fence}\n"
+        yield f"`script.py`:\n\n```python\n{document['script']['text'].strip()}\n```\n"
 
 
 def accepted(found: Iterable[Document]) -> str:
