@@ -57,21 +57,21 @@ def _tried(asked: Asked, outcome: Outcome[Release, Trial], trials: Trials, place
         "verdict": judged["verdict"],
         "reason": judged["reason"],
         "answers": _answers(asked, outcome, trial, unlike=unlike),
-        "because": _because(outcome, trials, trial) if unlike is None else None,
+        "because": _because(asked, outcome, trials, trial) if unlike is None else None,
     }
 
 
-def _because(outcome: Outcome[Release, Trial], trials: Trials, trial: Trial) -> str:
+def _because(asked: Asked, outcome: Outcome[Release, Trial], trials: Trials, trial: Trial) -> str:
     """Return why a release has no answer, or none that can be compared with that of the good end."""
-    if trial.because or (own := _hidden(trial.case)):
+    if trial.because or (own := _hidden(asked.judged(trial))):
         return trial.because or f"it is UNKNOWN ({own})"
     good = outcome.places[outcome.good or 0]
-    return f"what is UNKNOWN ({_hidden(trials[good].case)}) at {good.version} may have changed"
+    return f"what is UNKNOWN ({_hidden(asked.judged(trials[good]))}) at {good.version} may have changed"
 
 
-def _hidden(case: Document) -> str:
-    """Return in which ways that say nothing a case, or a claim of it, is UNKNOWN."""
-    found = {said(case), *(said(case, claim) for claim in case["claims"])}
+def _hidden(judged: Document) -> str:
+    """Return in which ways that say nothing a claim, or a case with its claims, is UNKNOWN."""
+    found = {said(judged), *(said(judged, claim) for claim in judged.get("claims", ()))}
     return ", ".join(sorted({str(reason) for verdict, reason in found if hides((verdict, reason))}))
 
 

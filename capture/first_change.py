@@ -4,7 +4,6 @@ An answer is what `diff` compares. An UNKNOWN that says nothing about the subjec
 """
 
 import logging
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +17,7 @@ from capture.interpreter import Interpreter
 from capture.render.cells import status
 from capture.trial import Trial
 
-__all__ = ["SCRIPT", "find"]
-
-SCRIPT = "script"
-"""The folder, in that of the run, of the script and of the locks of both sides."""
+__all__ = ["find"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,7 +27,6 @@ def find(axis: Axis, asked: Asked, python: Interpreter, folder: Path) -> Documen
     if axis.fixed:
         axis = constraints.fitted(axis, demand.find(axis.fixed, python))
     with run_folder.claimed(folder):
-        shutil.rmtree(folder / SCRIPT, ignore_errors=True)
         search = _Search(axis, asked, python, folder)
         outcome = bisection.search(axis.releases, search.answer, asked.differs, named=axis.named, told=search.told)
         known = [search.trials[release] for release in axis.releases if release in search.trials]
@@ -62,9 +57,8 @@ class _Search:
     def told(self, release: Release, left: int | None) -> None:
         """Say how many releases are left between the ends, and which is next."""
         if left is not None:
-            _LOG.info(
-                "%s left, about %s more; next is %s", _many(left, "release"), _many(bisection.steps(left), "run"), release.version
-            )
+            runs = _many(bisection.steps(left), "more run")
+            _LOG.info("%s left, about %s; next is %s", _many(left, "release"), runs, release.version)
 
 
 def _many(count: int, what: str) -> str:
@@ -76,7 +70,7 @@ def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:
     rows = [known.results for known in trials if known.pin]
     document.write(folder / "results.json", document.canonical(results.build(rows)))
     if found["script"]:
-        document.write(folder / SCRIPT / "script.py", found["script"]["text"].encode())
+        document.write(folder / run_folder.SCRIPT / "script.py", found["script"]["text"].encode())
         for known in trials:
             if known.pin and known.release.version in (found["last"], found["first"]):
-                document.write(folder / SCRIPT / f"{known.pin.name}.txt", document.read(known.pin.lock.path))
+                document.write(folder / run_folder.SCRIPT / f"{known.pin.name}.txt", document.read(known.pin.lock.path))

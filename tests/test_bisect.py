@@ -30,9 +30,10 @@ from capture import trial as trials
 from capture.asked import Asked
 from capture.axis import Axis, Release
 from capture.bisection import Outcome, search
+from capture.diff import diff
 from capture.document import Document
 from capture.errors import EnvironmentFailed, InputRefused
-from capture.render import bisected, markdown, terminal
+from capture.render import bisected, changes, markdown, terminal
 from capture.trial import Trial
 from tests import comparisons
 from tests.comparisons import FAIL, NONE, PASS, UNKNOWN, claim, row
@@ -323,6 +324,13 @@ def test_after_a_smoke_test_that_failed_no_claim_is_shown(monkeypatch: pytest.Mo
     assert (found["answer"], entry["verdict"], entry["because"]) == ("interval", UNKNOWN, "it is UNKNOWN (smoke)")
 
 
+def test_of_a_claim_only_what_hides_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Why a claim has no answer is its own reason, and not what hides another claim of the case."""
+    mixed = comparisons.case(NAME, claim("core/one@1", UNKNOWN, "timeout"), claim("core/two@1", UNKNOWN, "ambiguous"))
+    found = reported(monkeypatch, tmp_path / "run", GOOD, mixed, BAD, of="core/one@1")
+    assert found["tried"][1]["because"] == "it is UNKNOWN (timeout)"
+
+
 def test_a_claim_is_asked_about_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of a claim the verdict counts, and not what else changed in its case."""
     found = reported(monkeypatch, tmp_path / "run", GOOD, MOVED, BAD, of="core/one@1")
@@ -355,6 +363,13 @@ def test_text_of_a_case_breaks_out_of_no_rendering(
     lines = markdown.bisection(found).splitlines()
     fences = [line for line in lines if line.startswith("```")]
     assert (len(fences), "# head" in lines) == (6, False)
+
+
+def test_a_file_that_one_pin_names_is_not_called_another_file() -> None:
+    """Older pins have the digests of fewer files: whether those changed is not known, and not said."""
+    sides = [{**comparisons.pin(name, GOOD), "files": files} for name, files in (("a", {"x": "1"}), ("b", {"x": "2", "y": "3"}))]
+    (compared,) = diff(*(results.build([side]) for side in sides))["pins"]
+    assert changes.facts(compared) == ["x is another file", "y has a digest in one of the pins only"]
 
 
 # --- the axis
