@@ -24,8 +24,10 @@ __all__ = [
     "UNCHANGED",
     "answer",
     "diff",
+    "hides",
     "paired",
     "said",
+    "standing",
 ]
 
 CHANGED, HIDDEN, NOT_COMPARABLE, ADDED, REMOVED = "changed", "hidden", "not comparable", "added", "removed"
@@ -47,6 +49,9 @@ _ACTIONS = ("proposed", "shown", "decided", "checkpointed", "dispatched", "sent"
 _OBSERVED = ("outcomes", "received", "dispatches")
 
 Pair = tuple[Document | None, Document | None]
+
+Said = tuple[str, str | None]
+"""A verdict and its reason."""
 
 
 def diff(before: Document, after: Document) -> Document:
@@ -71,7 +76,7 @@ def answer(pins: Iterable[Document]) -> str:
     return UNCHANGED if compared and compared == sum(counts.values()) else NOT_KNOWN
 
 
-def said(case: Document, claim: Document | None = None) -> tuple[str, str | None]:
+def said(case: Document, claim: Document | None = None) -> Said:
     """Return verdict and reason of a case or of its claim; after a smoke test that failed no claim can be believed."""
     of = case if claim is None or case["reason"] == "smoke" else claim
     return of["verdict"], of["reason"]
@@ -116,7 +121,7 @@ def _case(name: str, before: Document | None, after: Document | None) -> Documen
     calls = _calls(before["calls"], after["calls"])
     alike = all(claim["before"] and claim["after"] and claim["status"] != NOT_COMPARABLE for claim in claims)
     evidence = [*_row_differences(calls), *_observed_differences(before, after)]
-    verdict = _standing(said(before), said(after)) if alike or _unasked(before, after) else UNCHANGED
+    verdict = standing(said(before), said(after)) if alike or _unasked(before, after) else UNCHANGED
     also = _also(before, after, calls)
     status = _status({verdict, *(claim["status"] for claim in claims)}, evidence, also, alike=alike, cut=_is_cut(before, after))
     differs = [*(["verdict"] if verdict != UNCHANGED else []), *evidence]
@@ -200,9 +205,9 @@ def _claim_status(before: Document | None, after: Document | None, old: Document
         return _one_sided(before, old, new)
     if before["claim"] != after["claim"]:
         return NOT_COMPARABLE
-    standing = _standing(said(old, before), said(new, after))
-    if standing != UNCHANGED or said(old, before)[1] == "smoke":
-        return standing
+    verdict = standing(said(old, before), said(new, after))
+    if verdict != UNCHANGED or said(old, before)[1] == "smoke":
+        return verdict
     if not same(before["faults"], after["faults"]):
         return CHANGED
     return UNCHANGED if before["examined"] == after["examined"] else DETAIL
@@ -219,10 +224,16 @@ def _unasked(before: Document, after: Document) -> bool:
     return "environment" in (before["reason"], after["reason"])
 
 
-def _standing(before: tuple[str, str | None], after: tuple[str, str | None]) -> str:
+def standing(before: Said, after: Said) -> str:
+    """Return what became of a verdict: `changed`, `unchanged`, or `hidden` if a side is UNKNOWN in a way that says nothing."""
     if before == after:
         return UNCHANGED
-    return HIDDEN if _HIDES & {before[1], after[1]} else CHANGED
+    return HIDDEN if hides(before) or hides(after) else CHANGED
+
+
+def hides(found: Said) -> bool:
+    """Tell whether a verdict says nothing about the subject; other UNKNOWNs are facts about it."""
+    return found[1] in _HIDES
 
 
 # --- evidence

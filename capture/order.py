@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from capture import document
 
@@ -78,5 +78,5 @@ def _named(asked: str) -> Order | None:
 def _is_version(text: str) -> bool:
     try:
         return str(Version(text)) == text
-    except InvalidVersion:
+    except ValueError:  # of a number with thousands of digits too
         return False

@@ -21,7 +21,7 @@ from capture.pin import Artifact
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage, PyPISimple
 
-__all__ = ["File", "Release", "download", "fetch", "files", "listed", "look_up", "release", "stable"]
+__all__ = ["File", "Release", "download", "fetch", "files", "listed", "look_up", "release", "releases", "stable"]
 
 _SECONDS = 60
 _AT_ONCE = 8
@@ -70,6 +70,13 @@ def stable(name: str) -> list[str]:
     """Return the versions of a project that are no pre-releases, in their order."""
     files(name)
     return [str(version) for version in sorted(_versions(name)) if not version.is_prerelease]
+
+
+def releases(name: str) -> Mapping[str, str | None]:
+    """Return the versions of a project in their order, pre-releases too, each with why it was yanked, or None."""
+    files(name)
+    found = _versions(name)
+    return {str(version): _yanked([file.package for file in found[version]]) for version in sorted(found)}
 
 
 @cache_of

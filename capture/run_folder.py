@@ -13,7 +13,10 @@ from capture import cache, children, document, histories
 from capture.errors import AuditError, InputRefused
 from capture.interpreter import Interpreter
 
-__all__ = ["claimed", "end", "is_run", "refuse_unfinished"]
+__all__ = ["SCRIPT", "claimed", "end", "is_run", "refuse_unfinished"]
+
+SCRIPT = "script"
+"""The folder, in that of a bisection's run, of the script and of the locks of both sides."""
 
 
 @contextmanager
@@ -46,7 +49,7 @@ def _emptied(folder: Path) -> None:
     with cache.storage(folder):
         for name in ("results.json", "upstream.json", histories.FILE):
             (folder / name).unlink(missing_ok=True)
-        for place in [path for path in folder.iterdir() if (path / "journals").is_dir()]:
+        for place in [path for path in folder.iterdir() if (path / "journals").is_dir() or path.name == SCRIPT]:
             shutil.rmtree(place)
 
 

@@ -11,6 +11,7 @@ _MODULES = {
     "run": "run",
     "diff": "diff",
     "transitions": "transitions",
+    "bisect": "bisect",
     "verify": "verify",
     "rejudge": "rejudge",
     "list": "listing",
@@ -40,8 +41,8 @@ def commands() -> None:
     """What an AI agent really did after a person approved, edited or refused its tool call.
 
     Exit: 0 fine; 1 a FAIL (run), a difference from what is published
-    (reproduce, verify, rejudge), a change (diff, run --against); 2 usage;
-    3 no FAIL but an UNKNOWN, or not all compared; 4 an input refused, a
-    pin not as pinned; 5 an environment could not be built; 70 a bug here;
-    74 disk or permission; 130 interrupted.
+    (reproduce, verify, rejudge), a change (diff, run --against, bisect);
+    2 usage; 3 no FAIL but an UNKNOWN, or not all compared; 4 an input
+    refused, a pin not as pinned; 5 an environment could not be built; 70 a
+    bug here; 74 disk or permission; 130 interrupted.
     """

@@ -13,10 +13,12 @@ from capture.errors import ExitCode
 from capture.render.printable import printable
 
 __all__ = [
+    "bisection_code",
     "difference_code",
     "emit",
     "exit_code",
     "show_accepted",
+    "show_bisection",
     "show_checks",
     "show_difference",
     "show_place",
@@ -54,6 +56,11 @@ def show_difference(found: Document, form: str) -> None:
 def show_transitions(found: Document, form: str) -> None:
     """Show since which pin each case and claim has which verdict, in a format."""
     _show("transitions", found, form)
+
+
+def show_bisection(found: Document, form: str) -> None:
+    """Show where an answer changed, in a format."""
+    _show("bisection", found, form)
 
 
 def show_accepted(found: Sequence[Document], form: str) -> None:
@@ -99,3 +106,8 @@ def exit_code(verdicts: Collection[str]) -> int:
 def difference_code(found: Document) -> int:
     """Return 1 if something changed, 3 if nobody can say whether it did, else 0."""
     return {"changed": ExitCode.DIFFERENCE, "not known": ExitCode.UNKNOWN}.get(found["answer"], ExitCode.FINE)
+
+
+def bisection_code(found: Document) -> int:
+    """Return 1 if the release of a change was found, 0 if the ends answer the same, 3 if only less than that is known."""
+    return {"changed": ExitCode.DIFFERENCE, "unchanged": ExitCode.FINE}.get(found["answer"], ExitCode.UNKNOWN)

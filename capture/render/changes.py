@@ -41,7 +41,13 @@ _STATUS_WORDS = {HIDDEN: "without an answer on one side", DETAIL: "changed in de
 def facts(pin: Document) -> list[str]:
     """Return the packages and files that are not the same on both sides."""
     packages = [f"{fact['name']} {fact['before'] or 'none'} → {fact['after'] or 'none'}" for fact in pin["packages"]]
-    return [*packages, *(f"{fact['name']} is another file" for fact in pin["files"])]
+    return [*packages, *map(_file, pin["files"])]
+
+
+def _file(fact: Document) -> str:
+    """Say how a file differs; of one that only one pin names, which older pins do with fewer, nobody knows whether it does."""
+    known = fact["before"] and fact["after"]
+    return f"{fact['name']} is another file" if known else f"{fact['name']} has a digest in one of the pins only"
 
 
 def listed(pin: Document) -> list[Document]:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from capture.document import Document, line
-from capture.render import changes
+from capture.render import bisected, changes
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import code, printable
 from capture.transitions import transitions as transitions_of
 
-__all__ = ["accepted", "checks", "difference", "results", "table", "text", "transitions"]
+__all__ = ["accepted", "bisection", "checks", "difference", "results", "table", "text", "transitions"]
 
 _SPECIAL = "\\`*_{}[]<>#|~"
 
@@ -63,6 +63,26 @@ def difference(document: Document) -> str:
     """Return what changed between two results, with the evidence side by side."""
     parts = [f"**{changes.ANSWERS[document['answer']]}**\n", *(part for pin in document["pins"] for part in _compared(pin))]
     return "\n".join([*parts, *([accepted(document["accepted"])] if document["accepted"] else [])])
+
+
+def bisection(document: Document) -> str:
+    """Return where an answer changed: what was tried, both sides, and the script with how to run it with each."""
+    first, *others = map(text, bisected.sentences(document))
+    tried = table(("Release", "Verdict", ""), ([code(cell) for cell in cells] for cells in bisected.rows(document)))
+    parts = [f"**{first}**\n", *([" ".join(others) + "\n"] if others else []), tried]
+    if document["difference"]:
+        parts += [part for pin in document["difference"]["pins"] for part in _compared(pin)]
+    if found := bisected.helpers(document):
+        parts.append("Packages beside those that decide:\n\n" + "".join(f"- {text(fact)}\n" for fact in found))
+    return "\n".join([*parts, *_script(document)])
+
+
+def _script(document: Document) -> Iterator[str]:
+    """Yield the commands and the text of a script; no line of Python, and none of a command, can close a fence."""
+    for release, command in bisected.commands(document):
+        yield f"With {code(release)}:\n\n```sh\n{command}\n```\n"
+    if document["script"]:
+        yield f"`script.py`:\n\n```python\n{document['script']['text'].strip()}\n```\n"
 
 
 def accepted(found: Iterable[Document]) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from capture.document import Document, line
-from capture.render import changes
+from capture.render import bisected, changes
 from capture.render.cells import COLUMNS, faults, row
 from capture.render.printable import printable
 
-__all__ = ["accepted", "checks", "diagnosis", "difference", "facts", "pairs", "results", "transitions"]
+__all__ = ["accepted", "bisection", "checks", "diagnosis", "difference", "facts", "pairs", "results", "transitions"]
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -53,6 +53,13 @@ def checks(document: Document) -> None:
 
 def difference(document: Document) -> None:
     """Show what changed between two results, with the evidence side by side."""
+    _compared(document)
+    if document["accepted"]:
+        accepted(document["accepted"])
+    _print([changes.ANSWERS[document["answer"]]])
+
+
+def _compared(document: Document) -> None:
     for pin in document["pins"]:
         before, after = changes.sides(pin)
         _rows(_head(f"{before} → {after}: {changes.counted(pin['counts'])}"), ((fact,) for fact in changes.facts(pin)))
@@ -61,9 +68,6 @@ def difference(document: Document) -> None:
             _rows(_head(f"{case['case']}: {changes.headline(case)}"), rows)
         for status, found in changes.in_short(pin):
             pairs(status, found)
-    if document["accepted"]:
-        accepted(document["accepted"])
-    _print([changes.ANSWERS[document["answer"]]])
 
 
 def accepted(found: Iterable[Document]) -> None:
@@ -82,6 +86,20 @@ def transitions(document: Document) -> None:
     for case, rows in changes.grouped(document):
         pairs(case, rows)
     pairs("the same at every pin", changes.constant(document))
+
+
+def bisection(document: Document) -> None:
+    """Show where an answer changed: what was tried, both sides, and how to run the script with each."""
+    _rows(_head(f"{document['case']}, {document['axis']['package']}"), bisected.rows(document))
+    if document["difference"]:
+        _compared(document["difference"])
+    if helpers := bisected.helpers(document):
+        _rows(_head("packages beside those that decide"), ((fact,) for fact in helpers))
+    if commands := bisected.commands(document):
+        _print(["script/script.py, in the folder of the run and with the locks of both sides, shows it:"])
+        # A command is there to be copied: only the terminal itself may break its line.
+        _print((f"  with {release}: {command}" for release, command in commands), whole=True)
+    _print(bisected.sentences(document))
 
 
 def pairs(head: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -151,12 +169,12 @@ def _rows(head: "Text", rows: Iterable[Sequence[str]]) -> None:
     console.print(Padding(table, (0, 0, 1, 2)))
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print(lines: Iterable[str], *, whole: bool = False) -> None:
     from rich.console import Console
     from rich.text import Text
 
     for text in lines:
-        Console().print(Text(printable(text)))
+        Console().print(Text(printable(text)), soft_wrap=whole)
 
 
 def _lines(text: str) -> str:
