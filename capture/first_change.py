@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from capture import bisection, constraints, demand, document, results, run_folder, trial
+from capture import bisection, constraints, demand, document, results, run_folder, runs, trial
 from capture.asked import Asked
 from capture.axis import Axis, Release
 from capture.bisected import report
@@ -32,7 +32,7 @@ def find(axis: Axis, asked: Asked, python: Interpreter, folder: Path) -> Documen
         known = [search.trials[release] for release in axis.releases if release in search.trials]
         found = report(axis, asked, outcome, search.trials)
         _save(folder, found, known)
-        run_folder.end(folder, python, {known.release.pin: known.machine for known in known})
+        run_folder.end(folder, python, {tried.release.pin: runs.machine(tried.outcome) for tried in known})
     return found
 
 
@@ -67,8 +67,9 @@ def _many(count: int, what: str) -> str:
 
 def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:
     """Save the results at every pin that there was, as those of one run, and the script with the locks of both sides."""
-    rows = [known.results for known in trials if known.pin]
-    document.write(folder / "results.json", document.canonical(results.build(rows)))
+    pinned = [tried for tried in trials if tried.pin]
+    outcomes = {tried.release.pin: tried.outcome for tried in pinned}
+    runs.save(results.build([tried.results for tried in pinned]), outcomes, folder)
     if found["script"]:
         document.write(folder / run_folder.SCRIPT / "script.py", found["script"]["text"].encode())
         for known in trials:

@@ -15,7 +15,7 @@ from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.sight import Seen, Sight
 
-__all__ = ["keep", "recall"]
+__all__ = ["joined", "keep", "missing", "recall"]
 
 _KIND = "seen"
 
@@ -49,6 +49,18 @@ def keep(pin: Pin, python: Interpreter, seen: Sight) -> None:
     }
     head = {key: seen.environment[key] for key in _HEAD}
     store.note(_KIND, about, {"environment": head, "machine": seen.machine, "cases": {**known["cases"], **sound}})
+
+
+def missing(known: Sight | None, cases: Iterable[Case]) -> tuple[Case, ...]:
+    """Return the cases that are not among what is known of a pin."""
+    there = {seen.case for seen in known.cases} if known else set()
+    return tuple(case for case in cases if case.id not in there)
+
+
+def joined(known: Sight, seen: Sight, cases: Iterable[Case]) -> Sight:
+    """Return what was just seen together with what was known, in the order of the cases."""
+    found = {entry.case: entry for entry in (*known.cases, *seen.cases)}
+    return replace(seen, cases=tuple(found[case.id] for case in cases))
 
 
 def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> Iterator[Seen]:

@@ -49,8 +49,12 @@ def _emptied(folder: Path) -> None:
     with cache.storage(folder):
         for name in ("results.json", "upstream.json", histories.FILE):
             (folder / name).unlink(missing_ok=True)
-        for place in [path for path in folder.iterdir() if (path / "journals").is_dir() or path.name == SCRIPT]:
+        for place in [path for path in folder.iterdir() if _is_ours(path)]:
             shutil.rmtree(place)
+
+
+def _is_ours(path: Path) -> bool:
+    return (path / "journals").is_dir() or (path / "history.jsonl").is_file() or path.name == SCRIPT
 
 
 def is_run(folder: Path) -> bool:

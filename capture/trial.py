@@ -1,19 +1,18 @@
 """A trial: one case at one release of an axis, with its pin made if it is not there; what came of it, or why nothing did."""
 
 import logging
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from capture import cache, demand, environment, results, runs
+from capture import demand, environment, results, runs
 from capture.axis import Axis, Release
 from capture.case import Case
 from capture.document import Document
 from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
+from capture.judgement import Judge
 from capture.pin import Pin
+from capture.workers import Broken, Outcome
 
 __all__ = ["Trial", "run"]
 
@@ -22,12 +21,12 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Trial:
-    """A release, its pin unless none could be made, its results, what is known of the machine, and why nothing was run."""
+    """A release, its pin unless none could be made, its results, what was seen, and why nothing was."""
 
     release: Release
     pin: Pin | None
     results: Document
-    machine: Mapping[str, Any]
+    outcome: Outcome
     because: str | None = None
 
     @property
@@ -40,7 +39,7 @@ class Trial:
 def run(release: Release, axis: Axis, case: Case, python: Interpreter, folder: Path) -> Trial:
     """Run a case at a release and put its evidence into a folder; a Python that the pin does not allow is refused."""
     if not release.fits:
-        return Trial(release, None, results.unbuilt(release.pin, [case]), {}, _unfit(axis))
+        return Trial(release, None, results.unbuilt(release.pin, [case]), Broken(_unfit(axis)), _unfit(axis))
     try:
         pin = demand.find(release.pin, python)
     except (EnvironmentFailed, InputRefused) as error:
@@ -53,19 +52,15 @@ def run(release: Release, axis: Axis, case: Case, python: Interpreter, folder: P
 
 
 def _run(release: Release, pin: Pin, case: Case, python: Interpreter, folder: Path) -> Trial:
-    # A run claims its folder, so each has one of its own, and what is worth keeping is moved to where one run would have put it.
-    with cache.scratch("bisection") as place:
-        done = runs.run_pins([pin], lambda: [case], python, place / "run")
-        with cache.storage(folder):
-            shutil.rmtree(folder / pin.name, ignore_errors=True)
-            shutil.move(place / "run" / pin.name, folder / pin.name)
-    return Trial(release, pin, done.results["pins"][0], done.rows[0].machine)
+    judge = Judge(keeping=True)
+    seen = runs.see(pin, lambda: [case], runs.Plan(python, folder), judge)
+    return Trial(release, pin, runs.judged(pin.name, seen, [case], judge), seen)
 
 
 def _untried(release: Release, pin: Pin | None, case: Case, error: AuditError, because: str) -> Trial:
     # The installer's own words name what its version and this machine make of it: they are told, and kept out of what is compared.
     _LOG.info("%s", error.message)
-    return Trial(release, pin, results.unbuilt(release.pin, [case]), {"error": error.message}, because)
+    return Trial(release, pin, results.unbuilt(release.pin, [case]), Broken(error.message), because)
 
 
 def _unmade(axis: Axis, error: AuditError) -> str:

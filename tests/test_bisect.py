@@ -35,6 +35,7 @@ from capture.document import Document
 from capture.errors import EnvironmentFailed, InputRefused
 from capture.render import bisected, changes, markdown, terminal
 from capture.trial import Trial
+from capture.workers import Broken
 from tests import comparisons
 from tests.comparisons import FAIL, NONE, PASS, UNKNOWN, claim, row
 from tests.conftest import Command
@@ -148,8 +149,10 @@ def tried(version: str, found: dict[str, Any] | None, package: str = "langchain"
     """Return the trial of a release that came out as a case of results; without one, nothing could be run."""
     release = Release(version, f"{package}-{version}", None)
     if found is None:
-        return Trial(release, None, comparisons.pin(release.pin, comparisons.unbuilt(NAME)), {}, "it does not go with anything")
-    return Trial(release, pin.find("langchain-1.4.2"), comparisons.pin(release.pin, found, version=version), {})
+        return Trial(
+            release, None, comparisons.pin(release.pin, comparisons.unbuilt(NAME)), Broken("no"), "it does not go with anything"
+        )
+    return Trial(release, pin.find("langchain-1.4.2"), comparisons.pin(release.pin, found, version=version), Broken("not run"))
 
 
 GOOD = comparisons.case(NAME)

@@ -254,10 +254,9 @@ def cluster(tmp_path: Path) -> Iterator[str]:
     """Start a scheduler and two workers, each a process of its own, and return the scheduler's address."""
     place, dask = tmp_path / "scheduler.json", Path(sys.executable).parent / "dask"
     options = ["--no-dashboard", "--scheduler-file", str(place)]
-    commands: list[list[str | Path]] = [
-        [dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *options],
-        *([dask, "worker", "--nworkers", "1", "--nthreads", "1", "--local-directory", tmp_path, *options] for _ in range(2)),
-    ]
+    scheduler: list[str | Path] = [dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *options]
+    worker: list[str | Path] = [dask, "worker", "--nworkers", "1", "--nthreads", "1", "--local-directory", tmp_path, *options]
+    commands = [scheduler, worker, worker]
     processes = [subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True) for words in commands]
     try:
         while not place.exists():
