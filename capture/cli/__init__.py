@@ -11,6 +11,7 @@ _MODULES = {
     "run": "run",
     "diff": "diff",
     "transitions": "transitions",
+    "report": "report",
     "verify": "verify",
     "rejudge": "rejudge",
     "list": "listing",
