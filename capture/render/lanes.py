@@ -24,7 +24,7 @@ WIDTH = 480
 
 _LEFT, _SPINE, _HEAD, _LINE, _GAP = 104, 90, 24, 15, 6
 
-_COLUMNS, _MOST_LINES = 52, 60
+_COLUMNS, _MOST_LINES, _LONGEST = 52, 60, 600
 
 STYLE = """\
 .way { font: 12px system-ui, sans-serif; }
@@ -83,7 +83,8 @@ def picture(case: Document) -> str:
     panels = [panel(call, name) for name, call in numbered(case["calls"])]
     height = sum(found.height + 2 * _GAP for found in panels)
     spoken = quoteattr(visible(_spoken(case)))
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" class="way" viewBox="0 0 {WIDTH} {height}" role="img" aria-label={spoken}>']
+    size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" class="way" {size} role="img" aria-label={spoken}>']
     parts.append(f"<style>\n{STYLE}</style>")
     top = 0
     for found in panels:
@@ -97,7 +98,8 @@ def _spoken(case: Document) -> str:
 
 
 def _way(call: Document) -> str:
-    return f"proposed {actions([call['proposed']])}, dispatched {actions(call['dispatched'])}"
+    said = f"proposed {actions([call['proposed']])}, dispatched {actions(call['dispatched'])}"
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
 
 def numbered(calls: Sequence[Document]) -> list[tuple[str, Document]]:

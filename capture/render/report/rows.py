@@ -35,9 +35,10 @@ class Row:
         return self.case.partition("/")[0]
 
     @property
-    def newest(self) -> int:
-        """The state at the last pin that has the case."""
-        return next(state for state in reversed(self.at) if state is not None)
+    def order(self) -> list[int]:
+        """The states, from the one that was seen last to the one that went first."""
+        last = {state: place for place, state in enumerate(self.at)}
+        return sorted(range(len(self.states)), key=lambda state: -last[state])
 
     def runs(self) -> Iterator[Run]:
         """Yield the runs of equal states, in the order of the pins."""

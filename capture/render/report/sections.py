@@ -68,7 +68,7 @@ class State:
 
 @dataclass(frozen=True)
 class Section:
-    """Everything that is said of one case."""
+    """Everything that is said of one case; states and pictures from the newest to the oldest."""
 
     row: Row
     question: str
@@ -80,12 +80,12 @@ class Section:
 
 def section(found: Row, releases: Releases, sources: Sources) -> Section:
     """Return the section of a case; its sources are those of the shipped case, if that is the same scenario."""
-    pictures = _pictures(found, releases)
+    pictures = sorted(_pictures(found, releases), key=lambda picture: min(map(found.order.index, picture.states)))
     number = {state: picture.number for picture in pictures for state in picture.states}
-    states = tuple(_state(found, place, number[place], releases) for place in range(len(found.states)))
-    question = found.states[found.newest]["question"]
+    states = tuple(_state(found, place, number[place], releases) for place in found.order)
+    question = found.states[found.order[0]]["question"]
     return Section(
-        found, question, tuple(sources.get((found.case, found.digest), ())), states, pictures, tuple(_claims(found.states))
+        found, question, tuple(sources.get((found.case, found.digest), ())), states, tuple(pictures), tuple(_claims(found.states))
     )
 
 
@@ -144,9 +144,10 @@ def _state(found: Row, number: int, picture: int, releases: Releases) -> State:
 
 
 def _seen(found: Row, number: int) -> tuple[tuple[str, str], ...]:
-    """Return what each vantage saw, or nothing where the state after this one says the same."""
-    words = [row(case)[2:] for case in found.states[number : number + 2]]
-    return () if len(words) > 1 and words[0] == words[1] else tuple(zip(COLUMNS[2:], words[0], strict=True))
+    """Return what each vantage saw, or nothing where the state above this one says the same."""
+    place = found.order.index(number)
+    words, *above = [row(found.states[state])[2:] for state in (number, *found.order[max(place - 1, 0) : place])]
+    return () if words in above else tuple(zip(COLUMNS[2:], words, strict=True))
 
 
 def _step(outcome: Document) -> str:
