@@ -20,16 +20,16 @@ __all__ = ["STYLE", "WIDTH", "Box", "Panel", "boxes", "differing", "numbered", "
 
 LANES = ("model", "reviewer", "checkpoint", "tool", "messages")
 
-WIDTH = 480
+WIDTH = 400
 
-_LEFT, _SPINE, _HEAD, _LINE, _GAP = 104, 90, 24, 15, 6
+_LEFT, _SPINE, _HEAD, _LINE, _GAP = 94, 83, 24, 15, 6
 
-_COLUMNS, _MOST_LINES, _LONGEST = 52, 60, 600
+_COLUMNS, _MOST_LINES, _LONGEST = 41, 60, 600
 
 STYLE = """\
 .way { font: 12px system-ui, sans-serif; }
 .way .band { fill: #f5f4f1; }
-.way .lane { fill: #6a665f; font-weight: 600; }
+.way .lane { fill: #6a665f; font-size: 11px; font-weight: 600; }
 .way .head { fill: #22201d; font-weight: 600; }
 .way .tag { fill: #6a665f; font-size: 11px; text-anchor: end; }
 .way .line { fill: #22201d; font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre; }
@@ -170,7 +170,9 @@ def _reported(call: Document) -> Iterator[Box]:
     for number, reported in enumerate(call["reported"]):
         content = reported["content"]
         lines = content.split("\n") if isinstance(content, str) else [_json(content)]
-        yield Box("messages", f"reported {number}", f"answer, {reported['status']}", "n", tuple(lines))
+        known = reported["status"] in ("success", "error")
+        head, before = (f"answer, {reported['status']}", []) if known else ("answer", [f"status: {_json(reported['status'])}"])
+        yield Box("messages", f"reported {number}", head, "n", (*before, *lines))
     if not call["reported"]:
         yield Box("messages", "reported", "no answer", "n", ())
 

@@ -199,6 +199,7 @@
     for (const [number, figure] of figures) {
       figure.hidden = !numbers.includes(number);
       figure.classList.toggle("beside", number === numbers[1] && numbers[0] !== numbers[1]);
+      figure.classList.toggle("alone", new Set(numbers.filter((found) => found !== undefined)).size === 1);
       const named = places.filter((place, side) => place !== null && numbers[side] === number).reverse();
       figure.querySelector(".which").textContent = named.map(short).join(" and ");
       mark(figure, null);
