@@ -12,6 +12,7 @@ _MODULES = {
     "diff": "diff",
     "transitions": "transitions",
     "bisect": "bisect",
+    "report": "report",
     "verify": "verify",
     "rejudge": "rejudge",
     "list": "listing",

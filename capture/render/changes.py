@@ -9,7 +9,20 @@ from capture.diff import ADDED, DETAIL, HIDDEN, REMOVED, STATUSES
 from capture.document import Document
 from capture.render.cells import actions, status, stored_action
 
-__all__ = ["ANSWERS", "constant", "counted", "evidence", "facts", "grouped", "headline", "in_short", "listed", "sentence", "sides"]
+__all__ = [
+    "ANSWERS",
+    "constant",
+    "counted",
+    "evidence",
+    "facts",
+    "grouped",
+    "headline",
+    "in_short",
+    "listed",
+    "sentence",
+    "sides",
+    "window",
+]
 
 ANSWERS = {
     "changed": "Something changed.",
@@ -128,12 +141,12 @@ def _cell(key: str, call: Document) -> Row:
     words = _CELLS.get(key, _value)
     column = "reported" if key == "words" else key
     before, after = (words(side[column]) if side else "not proposed" for side in (call["before"], call["after"]))
-    shown = (_window(before, after), _window(after, before)) if key == "words" else (before, after)
+    shown = (window(before, after), window(after, before)) if key == "words" else (before, after)
     return f"{call['call'] or 'a call without an id'}, {key}", *shown
 
 
-def _window(text: str, other: str) -> str:
-    """Return the part of a long text in which it begins to differ from another one."""
+def window(text: str, other: str) -> str:
+    """Return the part of a long text in which it begins to differ from another one, and say where something was left out."""
     equal = next(
         (place for place, (one, two) in enumerate(zip(text, other, strict=False)) if one != two), min(len(text), len(other))
     )

@@ -1,0 +1,154 @@
+"""The page of a report: its template filled, its styles and its script inside, and a policy that lets it load nothing."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from capture.claims import CLAIMS
+from capture.document import Document
+from capture.render.lanes import STYLE, WIDTH
+from capture.render.printable import visible
+from capture.render.report.history import Change, changes_by_pin
+from capture.render.report.releases import Releases, releases
+from capture.render.report.rows import Row, rows
+from capture.render.report.sections import Section, Sources, section
+from capture.render.report.ways import Ways
+from capture.transitions import transitions
+from capture.verdict import REASONS
+
+__all__ = ["page"]
+
+_FOLDER = Path(__file__).parent
+
+_VERDICTS = ("PASS", "FAIL", "UNKNOWN")
+
+_LETTERS = {"PASS": "P", "FAIL": "F", "UNKNOWN": "?", "not applicable": "·"}
+
+_CLASSES = {"PASS": "p", "FAIL": "f", "UNKNOWN": "u", "not applicable": "a"}
+
+
+def page(results: Document, sources: Sources, digest: str | None = None) -> str:
+    """Return results as one HTML page that asks for nothing else.
+
+    `sources` are those of the cases that are known here, by id and digest; `digest` is the SHA-256 of the file of the results.
+    """
+    told = transitions(results)
+    found = rows(results)
+    known = releases(results["pins"], told)
+    sections = [section(row, known, sources) for row in found]
+    keys = {(row.case, row.digest): row.key for row in found}
+    changed = changes_by_pin(told, keys)
+    style, script = _read("page.css") + STYLE, _read("page.js")
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            results=results,
+            digest=digest,
+            policy=_policy(style, script),
+            style=Markup(style),  # noqa: S704 -- our own file
+            script=Markup(script),  # noqa: S704 -- our own file
+            data=_island(_data(known, found, changed)),
+            releases=known,
+            silent={pin["pin"]: pin["silent"] for pin in told["pins"] if pin["silent"]},
+            places={name: place for place, name in enumerate(known.names)},
+            changes=changed,
+            changing={case for change in changed for case in _cases(change)},
+            families=_families(sections),
+            claims=[(name, CLAIMS.get(name)) for name in _judged(sections)],
+            reasons=[(name, REASONS[name]) for name in _unknown(results)],
+            packages=sorted({package for pin in results["pins"] for package in pin["packages"]}),
+            width=WIDTH,
+            ways=Ways(),
+        )
+    )
+
+
+def _cases(change: Change) -> list[str]:
+    return sorted([*change.beside, *(case for turn in change.turns for case in turn.cases)])
+
+
+def _families(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
+    return [(family, list(group)) for family, group in groupby(sections, key=lambda found: found.row.family)]
+
+
+def _judged(sections: Iterable[Section]) -> list[str]:
+    return sorted({claim.name for found in sections for claim in found.claims})
+
+
+def _unknown(results: Document) -> list[str]:
+    return sorted({case["reason"] for pin in results["pins"] for case in pin["cases"] if case["reason"]})
+
+
+# --- what the script reads
+
+
+def _data(known: Releases, found: Sequence[Row], changed: Sequence[Change]) -> Mapping[str, Any]:
+    """Return the pins, the columns, and for each case its runs of states, each as the state and how many pins have it."""
+    return {
+        "pins": known.names,
+        "shared": known.shared,
+        "many": len(known.names) > 1,
+        "columns": [[column.first, column.last] for column in known.columns],
+        "cases": {row.key: [[run.state, run.last - run.first + 1] for run in row.runs()] for row in found},
+        "verdicts": {row.key: [state["verdict"] for state in row.states] for row in found},
+        "changes": {change.pin: _cases(change) for change in changed},
+    }
+
+
+def _island(value: object) -> Markup:
+    """Return JSON that stands in a script element and cannot end it: no character of markup, nothing but ASCII."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return Markup(text)  # noqa: S704 -- has no markup left
+
+
+# --- the template
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the policy of the page: these styles and this script, by their digests, and nothing from anywhere."""
+    return f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; base-uri 'none'; form-action 'none'"
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text("utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.globals |= {"letters": _LETTERS, "classes": _CLASSES, "verdicts": _VERDICTS}
+    found.filters["many"] = _many
+    found.filters["drawn"] = Markup  # what `lanes` draws is escaped where it is drawn
+    return found
+
+
+def _shown(value: object) -> object:
+    """Return what is put into the page: every text with what cannot be seen in it as its escape; markup is ours."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
