@@ -5,7 +5,7 @@ equal lists of claims, calls and observations stand in tables that states refer 
 only, that of one pin: what is unpacked is the same objects at every pin that shares them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -18,19 +18,20 @@ __all__ = ["VERSION", "pack", "unpack"]
 VERSION = 2
 """What the compact form says of itself in the key `results`."""
 
-_ROWS = ("claims", "calls")
+_SCENARIO = ("case", "digest", "question")
+"""What all states of a case have in common."""
 
 
 def pack(found: Document) -> Document:
     """Return the compact form of results."""
     values = _Values()
-    places: dict[str, dict[bytes, list[int]]] = {}
+    places: dict[tuple[str, ...], dict[bytes, list[int]]] = {}
     rows: dict[bytes, Document] = {}
     for place, pin in enumerate(found["pins"]):
         for case in pin["cases"]:
             key = values.key(case)
             rows[key] = case
-            places.setdefault(case["case"], {}).setdefault(key, []).append(place)
+            places.setdefault((case["case"], case["digest"], case["question"]), {}).setdefault(key, []).append(place)
     names = [pin["pin"] for pin in found["pins"]]
     return {
         "results": VERSION,
@@ -38,8 +39,11 @@ def pack(found: Document) -> Document:
         "counts": found["counts"],
         "pins": [{key: value for key, value in pin.items() if key != "cases"} for pin in found["pins"]],
         "cases": [
-            {"case": case, "states": [{"at": _spans(at, names), **_state(rows[key], values)} for key, at in states.items()]}
-            for case, states in sorted(places.items())
+            {
+                **dict(zip(_SCENARIO, scenario, strict=True)),
+                "states": [{"at": _spans(at, names), **_state(rows[key], values)} for key, at in states.items()],
+            }
+            for scenario, states in sorted(places.items())
         ],
         "values": values.tables,
     }
@@ -55,7 +59,7 @@ def unpack(packed: Document, where: str) -> Document:
         place = f"{where}: case {case['case']}"
         seen: set[int] = set()
         for number, state in enumerate(case["states"]):
-            row = _row(case["case"], state, packed["values"], f"{place}, state {number}")
+            row = _row(case, state, _value(packed["values"], f"{place}, state {number}"))
             for pin in _pins(state["at"], names, f"{place}, state {number}"):
                 if pin in seen:
                     raise InputRefused(f"{place}: two states at pin {packed['pins'][pin]['pin']}.", _RESTORE)
@@ -90,21 +94,36 @@ class _Values:
 
 
 def _state(row: Document, values: _Values) -> Mapping[str, Any]:
-    kept = {key: value for key, value in row.items() if key not in ("case", "observations", *_ROWS)}
-    tables = {key: values.number(key, row[key]) for key in _ROWS}
-    return {**kept, **tables, "observations": {key: values.number(key, seen) for key, seen in row["observations"].items()}}
+    kept = {key: value for key, value in row.items() if key not in (*_SCENARIO, "claims", "calls", "observations")}
+    return {
+        **kept,
+        "claims": values.number("claims", [values.number("claim", claim) for claim in row["claims"]]),
+        "calls": values.number("calls", row["calls"]),
+        "observations": {key: values.number(key, seen) for key, seen in row["observations"].items()},
+    }
 
 
-def _row(case: str, state: Document, values: Mapping[str, Sequence[Any]], where: str) -> Document:
+def _row(case: Document, state: Document, value: Callable[[str, int], Any]) -> Document:
+    kept = {key: part for key, part in state.items() if key not in ("at", "claims", "calls", "observations")}
+    return {
+        **{key: case[key] for key in _SCENARIO},
+        **kept,
+        "claims": [value("claim", number) for number in value("claims", state["claims"])],
+        "calls": value("calls", state["calls"]),
+        "observations": {key: value(key, number) for key, number in state["observations"].items()},
+    }
+
+
+def _value(values: Mapping[str, Sequence[Any]], where: str) -> Callable[[str, int], Any]:
+    """Return the function that gives the value of a table at a number, or refuses it."""
+
     def value(table: str, number: int) -> Any:
         rows = values.get(table, ())
         if number >= len(rows):
             raise InputRefused(f"{where}: {table} {number} is not among the values.", _RESTORE)
         return rows[number]
 
-    kept = {key: part for key, part in state.items() if key not in ("at", "observations", *_ROWS)}
-    tables = {key: value(key, state[key]) for key in _ROWS}
-    return {"case": case, **kept, **tables, "observations": {key: value(key, seen) for key, seen in state["observations"].items()}}
+    return value
 
 
 def _spans(places: Iterable[int], names: Sequence[str]) -> list[list[str]]:

@@ -644,7 +644,7 @@ def test_a_linear_walk_confirms_where_langgraph_changed_it(found_in_langgraph: D
     fitting = [version for version in registry.stable("langgraph") if Version("1.2.12") <= Version(version) < Version("1.3")]
     assert (found["good"], found["bad"]) == (fitting[0], max(fitting[-1:], key=Version))
     pins = [part for version in fitting for part in ("--pin", f"langchain-1.4.6+langgraph-{version}")]
-    walk = json.loads(command("run", *pins, "--case", TOGETHER).stdout)
+    walk = results.read(command("run", *pins, "--case", TOGETHER).stdout.encode(), "printed")
     verdicts = {each["packages"]["langgraph"]: each["cases"][0]["verdict"] for each in walk["pins"]}
     assert verdicts == {version: PASS if Version(version) >= Version("1.2.16") else FAIL for version in fitting}
     assert found["runs"] < len(fitting)

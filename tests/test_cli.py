@@ -57,7 +57,7 @@ def test_piped_output_fits_the_schema_that_the_command_prints(arguments: tuple[s
     """Piped, a command prints JSON in canonical bytes, which fits what the same command prints for --schema."""
     done = command(*arguments)
     assert done.returncode == code, done.stderr
-    schema = json.loads(command(arguments[0], "--schema").stdout)
+    schema = json.loads(command(*arguments, "--schema").stdout)
     fits(json.loads(done.stdout), schema)
     assert document.canonical(json.loads(done.stdout)) == done.stdout.encode()
 

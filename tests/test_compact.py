@@ -34,13 +34,18 @@ def by_case(pin: dict[str, Any]) -> dict[str, bytes]:
     return {case["case"]: document.line(case) for case in pin["cases"]}
 
 
+def received(name: str) -> list[dict[str, Any]]:
+    """Return what a tool of this name received."""
+    return [{"tool": name, "args": {}}]
+
+
 def many(*verdicts: str) -> dict[str, Any]:
     """Return results of one published case at as many pins as there are names of states; equal names share a row."""
     published = find("i05").revision(None).file("results").read_bytes()
     found: dict[str, Any] = json.loads(published)
     (pin,) = found["pins"]
     case = pin["cases"][0]
-    rows = {name: {**case, "question": f"{name}?"} for name in verdicts}
+    rows = {name: {**case, "observations": {**case["observations"], "received": received(name)}} for name in verdicts}
     counts = {"PASS": 1, "FAIL": 0, "UNKNOWN": 0}
     pins = [{**pin, "pin": f"p{number}", "cases": [rows[name]], "counts": counts} for number, name in enumerate(verdicts)]
     return dict(results.build(pins))
@@ -56,15 +61,15 @@ def test_what_is_shared_is_one_object_in_memory() -> None:
     """Reading results of many pins takes the memory of their different states."""
     read = results.read(document.canonical(results.packed(many("a", "a", "b"))), "results.json")
     first, second, third = (pin["cases"][0] for pin in read["pins"])
-    assert (first is second, first is third, first["claims"] is third["claims"]) == (True, False, True)
+    assert (first is second, first is third, first["calls"] is third["calls"]) == (True, False, True)
 
 
 def test_true_and_one_are_not_shared() -> None:
     """Python takes true for 1; as evidence they differ."""
     found = many("a", "b")
     for pin, value in zip(found["pins"], (True, 1), strict=True):
-        pin["cases"][0]["question"] = "the same"
-        pin["cases"][0]["observations"] = {**pin["cases"][0]["observations"], "middleware": [{"name": "x", "value": value}]}
+        seen = {"received": [], "middleware": [{"name": "x", "value": value}]}
+        pin["cases"][0]["observations"] = {**pin["cases"][0]["observations"], **seen}
     read = compact.unpack(compact.pack(found), "results.json")
     values = [pin["cases"][0]["observations"]["middleware"][0]["value"] for pin in read["pins"]]
     assert (values[0] is True, values[1] is True) == (True, False)
@@ -168,4 +173,4 @@ def test_any_order_of_states_is_read_back(names: list[str]) -> None:
     """A state may come and go."""
     found = many(*names)
     read = compact.unpack(deepcopy(compact.pack(found)), "results.json")
-    assert [pin["cases"][0]["question"] for pin in read["pins"]] == [f"{name}?" for name in names]
+    assert [pin["cases"][0]["observations"]["received"] for pin in read["pins"]] == [received(name) for name in names]
