@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from capture import case, pin, record
+from capture import case, library, pin, record, survey
 from capture.case import Case
 from capture.claims import CLAIMS, Claim, current
 from capture.document import Document
@@ -23,10 +23,17 @@ def listing(what: str) -> Document:
         "pins": lambda: [(known.name, known.title) for known in pins],
         "triggers": lambda: [(name, (holds.__doc__ or "").strip()) for name, holds in sorted(TRIGGERS.items())],
         "reasons": lambda: sorted(REASONS.items()),
-        "records": lambda: [(name, record.find(name).data["title"]) for name in record.all_names()],
+        "records": _published,
     }
     items = [{"id": name, "says": says, **_yanked(yanked.get(name))} for name, says in kinds[what]()]
     return {"listing": what, "items": items}
+
+
+def _published() -> list[tuple[str, str]]:
+    """Return the records and the surveys, each with its title."""
+    records = {name: record.find(name).data["title"] for name in record.all_names()}
+    surveys = {name: survey.load(library.records_folder() / name).data["title"] for name in survey.all_names()}
+    return sorted({**records, **surveys}.items())
 
 
 def _yanked(reason: str | None) -> Document:

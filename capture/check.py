@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from capture.document import Document
+from capture.compare import first_difference
+from capture.document import Document, digest
 
-__all__ = ["Check", "report"]
+__all__ = ["Check", "report", "same_bytes"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,14 @@ class Check:
     check: str
     held: bool | None
     detail: str
+
+
+def same_bytes(name: str, published: bytes, measured: bytes | None) -> Check:
+    """Return the check that what was measured, or rendered, has the bytes that are published."""
+    if measured is None:
+        return Check(name, None, "not measured")
+    difference = first_difference(published, measured)
+    return Check(name, difference is None, difference or f"the published bytes, SHA-256 {digest(measured)}")
 
 
 def report(command: str, record: str | None, revision: str | None, checks: Iterable[Check], results: Document | None) -> Document:

@@ -7,6 +7,7 @@ from pathlib import Path
 from capture import cache
 
 __all__ = [
+    "SURVEY",
     "cached_pins_folder",
     "cases_folder",
     "digest",
@@ -18,7 +19,11 @@ __all__ = [
     "probe_folder",
     "records_folder",
     "smoke_folder",
+    "survey_folder",
 ]
+
+SURVEY = "survey.toml"
+"""The file that makes a folder a survey."""
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -73,6 +78,12 @@ def pin_folder(name: str) -> Path | None:
 def records_folder() -> Path:
     """Return the folder with one folder a record."""
     return _shipped("results")
+
+
+def survey_folder(name: str) -> Path | None:
+    """Return the folder of the survey with this name, or at this path (it has a separator in it), or None if there is none."""
+    folder = Path(name) if "/" in name else records_folder() / name
+    return folder if (folder / SURVEY).is_file() else None
 
 
 def names(folder: Path, marker: str) -> list[str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capture import archive, document, evidence, results, run_folder, runs, upstream, wheelhouse
-from capture.check import Check
-from capture.compare import first_difference
+from capture.check import Check, same_bytes
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.interpreter import Interpreter
@@ -108,7 +107,7 @@ def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[
     yield Check("network, before any case", not pin["blocked"], "nothing was tried" if not pin["blocked"] else "an import tried it")
     yield _upstream_check(record, measured)
     for key, name in FILES.items():
-        yield _bytes_check(name, revision.file(key), measured.files.get(key))
+        yield same_bytes(name, document.read(revision.file(key)), measured.files.get(key))
 
 
 def timed_out(found: Document) -> bool:
@@ -120,10 +119,3 @@ def _upstream_check(record: Record, measured: Measured) -> Check:
     if "upstream" not in measured.files:
         return Check("upstream tests", None, "left out, as asked")
     return counted(record, document.parse_json(measured.files["upstream"], "upstream.json"))
-
-
-def _bytes_check(name: str, published: Path, measured: bytes | None) -> Check:
-    if measured is None:
-        return Check(name, None, "not measured")
-    difference = first_difference(document.read(published), measured)
-    return Check(name, difference is None, difference or f"the published bytes, SHA-256 {document.digest(measured)}")

@@ -12,13 +12,13 @@ from capture.evidence import Evidence
 from capture.record import FILES, Record, Revision
 from capture.sight import Sight
 
-__all__ = ["counted", "of_revision", "of_run"]
+__all__ = ["agreements", "counted", "of_revision", "of_run", "sums"]
 
 
 def of_revision(record: Record, revision: Revision) -> Iterator[Check]:
     """Yield what was checked of a published revision."""
     yield _folders(record)
-    yield from _sums(revision.folder)
+    yield from sums(revision.folder)
     for key, name in FILES.items():
         value = document.digest(document.read(revision.file(key)))
         yield Check(f"record.toml, {name}", value == revision.digests[key], f"SHA-256 {value}")
@@ -26,7 +26,7 @@ def of_revision(record: Record, revision: Revision) -> Iterator[Check]:
     upstream = document.parse_json(document.read(revision.file("upstream")), str(revision.file("upstream")))
     document.check(upstream, "upstream", str(revision.file("upstream")))
     yield counted(record, upstream)
-    yield from _agreements(found, revision.evidence(found))
+    yield from agreements(found, revision.evidence(found))
     yield from rejudgement.again(revision.file("results"), revision.evidence)
     yield _names(record, found, upstream)
     yield _cases(found, revision)
@@ -37,7 +37,7 @@ def of_run(folder: Path) -> Iterator[Check]:
     run_folder.refuse_unfinished(folder)
     found = results.read(document.read(folder / "results.json"), str(folder / "results.json"))
     yield Check("results.json", True, "fits its schema, its counts are right, its verdicts follow from its claims")
-    yield from _agreements(found, evidence.in_folder(folder, found))
+    yield from agreements(found, evidence.in_folder(folder, found))
     yield from rejudgement.again(folder / "results.json", partial(evidence.in_folder, folder))
 
 
@@ -58,7 +58,7 @@ def _folders(record: Record) -> Check:
     return Check("record.toml, revisions", held, ", ".join(found) if held else f"the folders are {', '.join(found) or 'none'}")
 
 
-def _sums(folder: Path) -> Iterator[Check]:
+def sums(folder: Path) -> Iterator[Check]:
     """Check the digest of every file beside SHA256SUMS; one that it does not name is a difference."""
     named = dict(_lines(folder / "SHA256SUMS"))
     for name in sorted(path.name for path in folder.iterdir() if path.name != "SHA256SUMS"):
@@ -79,7 +79,8 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
 _RESTORE = "Restore the file from where you got it."
 
 
-def _agreements(found: Document, saved: Mapping[str, Evidence]) -> Iterator[Check]:
+def agreements(found: Document, saved: Mapping[str, Evidence]) -> Iterator[Check]:
+    """Yield whether results and evidence are of the same pin, files, packages and scenarios."""
     for pin in found["pins"]:
         if pin["pin"] in saved:
             yield _agreement(pin, saved[pin["pin"]].sight)

@@ -1,5 +1,7 @@
 """The command `dispatch-audit publish`."""
 
+from pathlib import Path
+
 import click
 
 from capture.cli.options import python_option
@@ -8,7 +10,7 @@ __all__ = ["command"]
 
 
 @click.command("publish")
-@click.argument("record")
+@click.argument("record", metavar="RECORD|SURVEY")
 @click.option(
     "--case",
     "cases",
@@ -18,12 +20,34 @@ __all__ = ["command"]
 )
 @python_option
 def command(record: str, cases: tuple[str, ...], python: str | None) -> None:
-    """Measure a record and write it as its next revision. What is published already stays as it is."""
+    """Measure a record and write it as its next revision, or a survey, in the place of the one before.
+
+    The revisions of a record stay as they are.
+    """
+    from capture import library
+
+    if folder := library.survey_folder(record):
+        if cases:
+            raise click.UsageError("A survey is of the whole suite; --case is for records.")
+        click.echo(f"published {_survey(folder, python)}")
+    else:
+        click.echo(f"published {_record(record, cases, python)}")
+
+
+def _survey(folder: Path, python: str | None) -> Path:
+    from capture import cache, case, interpreter, runs, survey
+
+    found = survey.load(folder)
+    plan = runs.Plan(interpreter.find(python), cache.new_run(), fresh=True)
+    survey.publish(found, runs.run_pins(found.releases(), case.all_cases, plan))
+    return folder
+
+
+def _record(name: str, cases: tuple[str, ...], python: str | None) -> Path:
     from capture import cache, case, interpreter, publication, reproduction
     from capture import record as records
 
-    found = records.find(record)
+    found = records.find(name)
     suite = case.find(cases or found.named_cases())
     plan = reproduction.Plan(interpreter.find(python), cache.new_run())
-    measured = reproduction.measure(found, lambda: suite, plan)
-    click.echo(f"published {publication.publish(found, measured, suite)}")
+    return publication.publish(found, reproduction.measure(found, lambda: suite, plan), suite)

@@ -12,7 +12,7 @@ __all__ = ["command"]
 
 
 @click.command("rejudge")
-@click.argument("target", metavar="RECORD|FOLDER")
+@click.argument("target", metavar="RECORD|SURVEY|FOLDER")
 @click.option("--revision", metavar="REVISION", help="The published state of the record.  [default: the latest]")
 @click.option(
     "--claims",
@@ -25,11 +25,13 @@ __all__ = ["command"]
 @schema_option("verification")
 def command(target: str, revision: str | None, claims: str, form: str) -> int:
     """Judge saved evidence again and compare with the results that were saved. Nothing is run."""
+    from capture import library, rejudgement
     from capture import record as records
-    from capture import rejudgement
 
     if is_run(target):
         judged = rejudgement.of_run(Path(target), claims)
+    elif folder := library.survey_folder(target):
+        judged = rejudgement.of_run(folder, claims)
     else:
         found = records.find(target)
         judged = rejudgement.of_revision(found, found.revision(revision), claims)

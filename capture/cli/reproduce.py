@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from capture import ahead
+from capture import ahead, library
 from capture.cli.options import format_option, out_option, python_option, schema_option
 from capture.cli.shown import show_checks, show_place
 from capture.document import Document
@@ -15,7 +15,7 @@ __all__ = ["command"]
 
 
 @click.command("reproduce")
-@click.argument("record")
+@click.argument("record", metavar="RECORD|SURVEY")
 @click.option("--revision", metavar="REVISION", help="The published state to compare with.  [default: the latest]")
 @click.option("--skip-upstream", is_flag=True, help="Leave out the upstream tests; the outcome says so.")
 @click.option(
@@ -42,9 +42,13 @@ def command(
     out: Path | None,
     form: str,
 ) -> int:
-    """Run a published record again, judge it again, and compare every byte with what was published."""
+    """Run a published record or survey again, judge it again, and compare every byte with what was published."""
     if archive is not None and wheelhouse is not None:
         raise click.UsageError("--archive and --wheelhouse are two ways; give one of them.")
+    if folder := library.survey_folder(record):
+        if revision or skip_upstream or wheelhouse or archive:
+            raise click.UsageError("A survey has no revisions and no upstream tests, and comes from the locks of its pins.")
+        return _survey(folder, python, out, form)
     if python is None and archive is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start_for(record)
@@ -58,6 +62,19 @@ def command(
     measured = reproduction.measure(found, cache_of(published.suite), plan)
     checks = reproduction.compare(found, published, measured)
     document = report("reproduce", found.name, published.name, checks, measured.results)
+    show_checks(document, form)
+    show_place(plan.folder)
+    return _exit(document, measured.results)
+
+
+def _survey(folder: Path, python: str | None, out: Path | None, form: str) -> int:
+    from capture import cache, interpreter, runs, survey
+    from capture.check import report
+
+    surveyed = survey.load(folder)
+    plan = runs.Plan(interpreter.find(python), out or cache.new_run(), fresh=True)
+    measured = runs.run_pins(surveyed.pins(), cache_of(surveyed.suite), plan)
+    document = report("reproduce", surveyed.name, None, survey.compare(surveyed, measured), measured.results)
     show_checks(document, form)
     show_place(plan.folder)
     return _exit(document, measured.results)

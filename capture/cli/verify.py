@@ -12,18 +12,21 @@ __all__ = ["command"]
 
 
 @click.command("verify")
-@click.argument("target", metavar="RECORD|FOLDER")
+@click.argument("target", metavar="RECORD|SURVEY|FOLDER")
 @click.option("--revision", metavar="REVISION", help="The published state of the record.  [default: the latest]")
 @format_option("text", "markdown")
 @schema_option("verification")
 def command(target: str, revision: str | None, form: str) -> int:
     """Check what is published, or a run's folder: digests, schemas, counts, verdicts. Nothing is run."""
+    from capture import library, survey, verification
     from capture import record as records
-    from capture import verification
     from capture.check import report
 
     if is_run(target):
         document = report("verify", None, None, verification.of_run(Path(target)), None)
+    elif folder := library.survey_folder(target):
+        surveyed = survey.load(folder)
+        document = report("verify", surveyed.name, None, survey.verify(surveyed), None)
     else:
         found = records.find(target)
         published = found.revision(revision)

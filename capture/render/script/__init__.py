@@ -21,7 +21,7 @@ _CASE = """
 agent = create_agent(
 {arguments}
 )
-config = {{"configurable": {{"thread_id": "1"}}}}
+config = {{"configurable": {{"thread_id": "1"}}{limit}}}
 {steps}
 """
 
@@ -44,5 +44,6 @@ def _case(case: Case, state: str) -> str:
         tools=subject.tools(case.scenario),
         state=state,
         arguments=subject.arguments(case.scenario),
+        limit=subject.limit(case.scenario),
         steps=steps.steps(case.scenario),
     )

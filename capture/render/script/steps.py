@@ -64,11 +64,17 @@ def _run(step: Step, place: str, scenario: Mapping[str, Any]) -> list[str]:
 def _shown(given: str, step: Step, subject: Mapping[str, Any]) -> str:
     """Return the call that runs the agent in the way that the step says, and shows what comes of it."""
     way = step.get("through")
-    options = [given, _place(step)]
+    options = [given, _limited(_place(step), step, subject)]
     options += [f"durability={text(subject['durability'])}"] if "durability" in subject else []
     options += [f"stream_mode={text(way)}"] if way and way not in _WAYS else []
     forms = _WAYS.get(way, _STREAM)
     return forms[subject.get("run") == "async"].format(", ".join(options))
+
+
+def _limited(place: str, step: Step, subject: Mapping[str, Any]) -> str:
+    """Return the config of a step with the limit of the case, which that of a checkpoint does not have."""
+    most = subject.get("max_concurrency")
+    return f'{{**{place}, "max_concurrency": {most}}}' if most and "at" in step else place
 
 
 def _place(step: Step) -> str:

@@ -7,7 +7,7 @@ from capture.render.script.pieces import RESERVED
 from capture.render.script.source import Code, block, call, text, value
 from capture.scenario import parts
 
-__all__ = ["arguments", "flags", "tools"]
+__all__ = ["arguments", "flags", "limit", "tools"]
 
 _TYPES = {"string": "str", "integer": "int", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -63,6 +63,12 @@ def arguments(scenario: Mapping[str, Any]) -> str:
     found = [_model(scenario["script"]), value(names, 4), f"middleware={value(stack, 4)}"]
     found += ["checkpointer=InMemorySaver()"] if subject["checkpointer"] == "memory" else []
     return "\n".join(f"    {argument}," for argument in found)
+
+
+def limit(scenario: Mapping[str, Any]) -> str:
+    """Return what the config says of how many calls run at once, if the case limits that."""
+    most = scenario["subject"].get("max_concurrency")
+    return f', "max_concurrency": {most}' if most else ""
 
 
 def _ways(scenario: Mapping[str, Any]) -> set[bool]:

@@ -102,7 +102,8 @@ class Subject:
 
     def _config(self, step: dict[str, Any]) -> dict[str, Any]:
         place = {"checkpoint_id": self._chosen(step["at"]), "checkpoint_ns": ""} if "at" in step else {}
-        return {"configurable": {**_THREAD, **place}}
+        limit = {key: value for key, value in self._case["subject"].items() if key == "max_concurrency"}
+        return {"configurable": {**_THREAD, **place}, **limit}
 
     def _chosen(self, at: dict[str, Any]) -> str:
         """Return the id of the checkpoint that a step goes back to: one that was paused, or one by what comes next."""

@@ -1,0 +1,66 @@
+"""Which release changed what, as a table: for each release the cases that turned, with the smallest of them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from capture.document import Document
+from capture.render import markdown
+from capture.render.printable import code
+from capture.render.report.history import Turn, changes_by_pin
+from capture.transitions import transitions
+
+__all__ = ["survey", "table"]
+
+
+def table(results: Document) -> str:
+    """Return the table as Markdown, a row for each way in which cases turned at a release."""
+    cases = {(row["case"], row["digest"]): row for pin in results["pins"] for row in pin["cases"]}
+    changed = changes_by_pin(transitions(results), {key: key[0] for key in cases})
+    rows = [row for change in changed for row in _rows(change.pin, change.turns, {row["case"]: row for row in cases.values()})]
+    return markdown.table(("Since", "From", "To", "Cases", "The smallest case", "What it asks"), rows)
+
+
+def _rows(pin: str, turns: tuple[Turn, ...], cases: Mapping[str, Document]) -> Iterator[tuple[str, ...]]:
+    for turn in turns:
+        smallest = min((cases[name] for name in turn.cases), key=_size)
+        yield (
+            code(pin),
+            markdown.text(turn.before),
+            markdown.text(turn.after),
+            str(len(turn.cases)),
+            code(smallest["case"]),
+            markdown.text(smallest["question"]),
+        )
+
+
+def _size(case: Document) -> tuple[int, int, int, str]:
+    """Return what makes a case larger than another: its steps, its calls, and then its name."""
+    return len(case["observations"]["outcomes"]), len(case["calls"]), len(case["case"]), case["case"]
+
+
+def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
+    """Return the README of a survey, from what it states and its results."""
+    pins = results["pins"]
+    counts = [(code(pin["pin"]), *(str(count) for count in pin["counts"].values()), code(pin["history"] or "none")) for pin in pins]
+    limits = "".join(f"- {markdown.text(limit)}\n" for limit in about["limits"])
+    return f"""# {markdown.text(about["title"])}
+
+{markdown.text(about["question"].strip())}
+
+Rendered from `results.json` in this folder, as [report.html](report.html) is: one page without network, with every case, every
+picture and every claim. `dispatch-audit reproduce {name}` measures all of it again and compares the bytes,
+`dispatch-audit verify {name}` judges the saved evidence in `histories.jsonl` again without running anything, and
+`dispatch-audit transitions results/{name}` says it case by case and claim by claim.
+
+## Which release changed what
+
+{len(pins)} releases, {len({row["case"] for pin in pins for row in pin["cases"]})} cases. A release that is not named here changed
+no verdict of a case. “UNKNOWN (unsupported)” means that a release lacks what the case needs.
+
+{table(results)}
+## Limits
+
+{limits}
+## Every release
+
+{markdown.table(("Pin", "PASS", "FAIL", "UNKNOWN", "SHA-256 of its history"), counts)}"""
