@@ -5,12 +5,12 @@ from collections import Counter
 
 import click
 
-from capture import document, record, results
+from capture import document, library, record, results, survey
 from capture.case import all_cases
 from capture.claims import CLAIMS
 from capture.cli import commands
 from capture.document import Document
-from capture.render import lanes, markdown
+from capture.render import lanes, markdown, releases
 from capture.render.cells import COLUMNS, row, status
 from capture.render.printable import code
 
@@ -54,6 +54,12 @@ def records() -> str:
         place = f"[{code(name)}](results/{name}/{revision.name}/README.md)"
         rows.append((place, markdown.text(found.data["question"]), counts, digest))
     return markdown.table(("Record", "Question", "Verdicts", "SHA-256 of results.json"), rows)
+
+
+def since() -> str:
+    """Return which release changed what, from the survey of all releases."""
+    found = survey.load(library.records_folder() / "releases").published
+    return releases.table(found)
 
 
 def suite() -> str:

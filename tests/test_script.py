@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -247,3 +248,14 @@ def named(name: str, args: Mapping[str, str]) -> Case:
     turns = [{"calls": [{"id": "call-1", "tool": name, "args": args}]}, {"text": "Done."}]
     known = varied({"tools": [tool, other], "middleware": []}, script=turns, steps=[{"do": "invoke", "text": "Go."}])
     return Case(f"test/{name}", known.scenario, ())
+
+
+def test_a_limit_of_calls_at_once_stands_in_every_config() -> None:
+    """The config of a checkpoint does not have it, so a step that goes back adds it."""
+    (known,) = case.find(["time-travel/replay-before-tools"])
+    limited = replace(known, scenario={**known.scenario, "subject": {**known.scenario["subject"], "max_concurrency": 1}})
+    assert any("at" in step for step in known.scenario["steps"])
+    text = script([limited])
+    assert 'config = {"configurable": {"thread_id": "1"}, "max_concurrency": 1}' in text
+    assert text.count('"max_concurrency": 1}') == 1 + sum("at" in step for step in known.scenario["steps"])
+    assert "max_concurrency" not in script([known])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capture.document import Document
+from capture.document import Document, line
 from capture.render import markdown
 from capture.render.printable import code
 from capture.render.report.history import Turn, changes_by_pin
@@ -17,7 +17,7 @@ def table(results: Document) -> str:
     cases = {(row["case"], row["digest"]): row for pin in results["pins"] for row in pin["cases"]}
     changed = changes_by_pin(transitions(results), {key: key[0] for key in cases})
     rows = [row for change in changed for row in _rows(change.pin, change.turns, {row["case"]: row for row in cases.values()})]
-    return markdown.table(("Since", "From", "To", "Cases", "The smallest case", "What it asks"), rows)
+    return markdown.table(("Since", "Verdict", "Cases", "The smallest of them", "What it asks"), rows)
 
 
 def _rows(pin: str, turns: tuple[Turn, ...], cases: Mapping[str, Document]) -> Iterator[tuple[str, ...]]:
@@ -25,17 +25,16 @@ def _rows(pin: str, turns: tuple[Turn, ...], cases: Mapping[str, Document]) -> I
         smallest = min((cases[name] for name in turn.cases), key=_size)
         yield (
             code(pin),
-            markdown.text(turn.before),
-            markdown.text(turn.after),
+            markdown.text(f"{turn.before} → {turn.after}"),
             str(len(turn.cases)),
             code(smallest["case"]),
             markdown.text(smallest["question"]),
         )
 
 
-def _size(case: Document) -> tuple[int, int, int, str]:
-    """Return what makes a case larger than another: its steps, its calls, and then its name."""
-    return len(case["observations"]["outcomes"]), len(case["calls"]), len(case["case"]), case["case"]
+def _size(case: Document) -> tuple[int, str]:
+    """Return what makes a case larger than another: how much was seen of it, and then its name."""
+    return len(line(case["observations"])), case["case"]
 
 
 def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
@@ -45,7 +44,7 @@ def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
     limits = "".join(f"- {markdown.text(limit)}\n" for limit in about["limits"])
     return f"""# {markdown.text(about["title"])}
 
-{markdown.text(about["question"].strip())}
+{markdown.text(" ".join(about["question"].split()))}
 
 Rendered from `results.json` in this folder, as [report.html](report.html) is: one page without network, with every case, every
 picture and every claim. `dispatch-audit reproduce {name}` measures all of it again and compares the bytes,
@@ -54,8 +53,8 @@ picture and every claim. `dispatch-audit reproduce {name}` measures all of it ag
 
 ## Which release changed what
 
-{len(pins)} releases, {len({row["case"] for pin in pins for row in pin["cases"]})} cases. A release that is not named here changed
-no verdict of a case. “UNKNOWN (unsupported)” means that a release lacks what the case needs.
+{len(pins)} releases, {len({row["case"] for pin in pins for row in pin["cases"]})} cases. A release that is not named changed no
+verdict of a case. UNKNOWN (unsupported) means that a release lacks what the case needs.
 
 {table(results)}
 ## Limits

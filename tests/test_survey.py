@@ -1,0 +1,118 @@
+"""The survey of all releases: its evidence judged again, its size, what it found, and that it can be made again."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from capture import document, library, results, survey
+from capture.transitions import transitions
+from tests.conftest import Command
+
+RELEASES = library.records_folder() / "releases"
+
+
+def test_the_published_survey_is_verified(command: Command) -> None:
+    """Digests, evidence, judgement and renderings hold, without anything being run."""
+    done = command("verify", "releases", "--format", "json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, [check for check in found["checks"] if not check["held"]]) == (0, []), done.stderr
+    names = {check["check"] for check in found["checks"]}
+    assert {"README.md", "report.html", "judged again", "SHA256SUMS, survey.toml"} <= names
+    assert command("rejudge", "./results/releases").returncode == 4
+    assert command("rejudge", "releases").returncode == 0
+
+
+def test_it_is_every_shipped_release_and_stays_small() -> None:
+    """All stable releases that have a pin, in their order, in less than five megabytes."""
+    found = survey.load(RELEASES)
+    assert [pin["pin"] for pin in found.published["pins"]] == [pin.name for pin in found.releases()]
+    assert sum(path.stat().st_size for path in RELEASES.iterdir()) < 5_000_000
+
+
+def turns(case: str, claim: str | None) -> dict[str, tuple[str, str]]:
+    """Return at which pins the verdict of a case or claim changed in the survey, from what and to what."""
+    rows = transitions(survey.load(RELEASES).published)["changes"]
+    (row,) = [row for row in rows if (row["case"], (row["claim"] or "").partition("@")[0] or None) == (case, claim)]
+    return {after["first"]: (said(before), said(after)) for before, after in pairwise(row["runs"])}
+
+
+def said(run: Mapping[str, Any]) -> str:
+    """Return the verdict of a run of pins, with its reason."""
+    return " ".join(filter(None, (run["verdict"], run["reason"])))
+
+
+@pytest.mark.parametrize(
+    ("case", "claim", "pin", "turned"),
+    [
+        ("decisions/edit", "messages/proposal-kept", "langchain-1.4.2", ("FAIL", "PASS")),
+        ("decisions/respond", None, "langchain-1.2.17", ("UNKNOWN unfinished", "PASS")),
+        ("policy/misspelt-allowed-decisions", "policy/misspelt-refused", "langchain-1.3.15", ("FAIL", "PASS")),
+        ("decisions/edit-into-unknown-tool-then-approve", None, "langchain-1.4.2", ("PASS", "UNKNOWN unfinished")),
+        ("per-call/together-one-invalid@async", None, "langchain-1.4.7", ("FAIL", "PASS")),
+    ],
+)
+def test_the_survey_finds_what_is_known(case: str, claim: str | None, pin: str, turned: tuple[str, str]) -> None:
+    """What was measured by hand elsewhere is found by the tool itself, at the same release."""
+    assert turns(case, claim)[pin] == turned
+
+
+def test_an_edit_into_an_unknown_tool_raises_from_1_4_2_on() -> None:
+    """The verdict does not change there, the outcome of the step does."""
+    found = {
+        pin["pin"]: row["observations"]["outcomes"][-1]["status"]
+        for pin in survey.load(RELEASES).published["pins"]
+        for row in pin["cases"]
+        if row["case"] == "decisions/edit-into-unknown-tool"
+    }
+    names = list(found)
+    since = names.index("langchain-1.4.2")
+    assert {found[name] for name in names[since:]} == {"raised"}
+    assert "raised" not in {found[name] for name in names[:since]}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return the folder of a survey of two releases, which is not published yet."""
+    folder = tmp_path_factory.mktemp("surveys") / "small"
+    folder.mkdir()
+    text = (RELEASES / "survey.toml").read_text()
+    (folder / "survey.toml").write_text(text.replace('"langchain>=1.0,<=1.5.2"', '"langchain>=1.5.1,<=1.5.2"'))
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_survey_is_published_verified_and_made_again(small: Path, command: Command) -> None:
+    """The same bytes come from another run; a byte that differs is named."""
+    assert command("publish", f"{small}").returncode == 0
+    assert sorted(path.name for path in small.iterdir()) == [
+        "README.md",
+        "SHA256SUMS",
+        "histories.jsonl",
+        "report.html",
+        "results.json",
+        "survey.toml",
+    ]
+    assert command("verify", f"{small}").returncode == 0
+    again = command("reproduce", f"{small}", "--format", "json")
+    assert (again.returncode, json.loads(again.stdout)["held"]) == (0, True), again.stderr
+    path = small / "results.json"
+    found: dict[str, Any] = dict(results.read(path.read_bytes(), "results.json"))
+    rows = [row for pin in found["pins"] for row in pin["cases"] if row["case"] == "decisions/edit"]
+    rows[0]["observations"]["dispatches"] = 2
+    path.write_bytes(document.canonical(results.packed(found)))
+    other = command("reproduce", f"{small}", "--format", "json")
+    assert other.returncode == 1
+    assert "decisions/edit" in " ".join(check["detail"] for check in json.loads(other.stdout)["checks"] if check["held"] is False)
+    assert command("verify", f"{small}").returncode == 1
+
+
+def test_what_does_not_go_with_a_survey_is_refused(command: Command) -> None:
+    """Revisions, upstream tests, archives and single cases belong to records."""
+    for arguments in (("reproduce", "releases", "--revision", "r1"), ("publish", "releases", "--case", "decisions/edit")):
+        done = command(*arguments)
+        assert (done.returncode, "survey" in done.stderr.lower()) == (2, True), done.stderr
