@@ -21,7 +21,7 @@ from capture.render import releases
 from capture.render.report import page
 from capture.verification import agreements, sums
 
-__all__ = ["Survey", "all_names", "compare", "load", "publish", "verify"]
+__all__ = ["RESULTS", "Survey", "all_names", "compare", "load", "publish", "verify"]
 
 RESULTS = "results.json"
 

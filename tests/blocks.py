@@ -57,9 +57,10 @@ def records() -> str:
 
 
 def since() -> str:
-    """Return which release changed what, from the survey of all releases."""
-    found = survey.load(library.records_folder() / "releases").published
-    return releases.table(found)
+    """Return which release changed what, from the survey of all releases, with what cites it."""
+    found = survey.load(library.records_folder() / "releases")
+    digest = document.digest(document.read(found.folder / survey.RESULTS))
+    return f"{releases.table(found.published)}\n{code(survey.RESULTS)} of this survey: sha256:{digest}\n"
 
 
 def suite() -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from capture.document import Document, line
+from capture.document import Document
 from capture.render import markdown
 from capture.render.printable import code
 from capture.render.report.history import Turn, changes_by_pin
@@ -32,9 +32,10 @@ def _rows(pin: str, turns: tuple[Turn, ...], cases: Mapping[str, Document]) -> I
         )
 
 
-def _size(case: Document) -> tuple[int, str]:
-    """Return what makes a case larger than another: how much was seen of it, and then its name."""
-    return len(line(case["observations"])), case["case"]
+def _size(case: Document) -> tuple[int, int, int, int, str]:
+    """Return what makes a case larger than another: what is special about it, its steps, its calls, and then its name."""
+    seen = case["observations"]
+    return len(seen), len(seen["outcomes"]), len(case["calls"]), len(case["case"]), case["case"]
 
 
 def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
