@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capture import case, pin
+from capture import case, document, library, pin, survey
 from tests.seen import judged_at
 
 BEFORE = ["langchain-1.0.0", "langchain-1.2.0", "langchain-1.3.3", "langchain-1.4.1"]
@@ -279,3 +279,14 @@ def test_every_cell_of_the_records_table() -> None:
         assert [link["call"] for link in found["links"]] == ["call-i05"]
     (rejected,) = seen("i05", "reject")["links"]
     assert (rejected["status"], "The tool was not executed" in rejected["content"]) == ("error", True)
+
+
+@pytest.mark.parametrize("name", sorted(set(MIDDLEWARE) - {"i05"}))
+def test_the_published_survey_has_what_is_measured(name: str) -> None:
+    """Each row of the survey at these releases is what a run here gives, to the last observation."""
+    found = survey.load(library.records_folder() / "releases").published
+    (published,) = [pin for pin in found["pins"] if pin["pin"] == name]
+    rows = {row["case"]: row for row in measured(name).values()}
+    assert len(published["cases"]) > 200
+    for row in published["cases"]:
+        assert document.line(rows[row["case"]]) == document.line(row), row["case"]

@@ -8,8 +8,11 @@ from capture.render import markdown
 from capture.render.printable import code
 from capture.render.report.history import Turn, changes_by_pin
 from capture.transitions import transitions
+from capture.verdict import FAIL, PASS, UNKNOWN
 
 __all__ = ["survey", "table"]
+
+VERDICTS = (PASS, FAIL, UNKNOWN)
 
 
 def table(results: Document) -> str:
@@ -63,4 +66,4 @@ verdict of a case. UNKNOWN (unsupported) means that a release lacks what the cas
 {limits}
 ## Every release
 
-{markdown.table(("Pin", "PASS", "FAIL", "UNKNOWN", "SHA-256 of its history"), counts)}"""
+{markdown.table(("Pin", *VERDICTS, "SHA-256 of its history"), counts)}"""
