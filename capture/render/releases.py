@@ -44,7 +44,9 @@ def _size(case: Document) -> tuple[int, int, int, int, str]:
 def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
     """Return the README of a survey, from what it states and its results."""
     pins = results["pins"]
-    counts = [(code(pin["pin"]), *(str(count) for count in pin["counts"].values()), code(pin["history"] or "none")) for pin in pins]
+    counts = [
+        (code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in VERDICTS), code(pin["history"] or "none")) for pin in pins
+    ]
     limits = "".join(f"- {markdown.text(limit)}\n" for limit in about["limits"])
     return f"""# {markdown.text(about["title"])}
 
