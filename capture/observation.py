@@ -53,6 +53,8 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> Sight:
     The cases are asked for once the probe was started, or before anything is built, so that reading them costs no time.
     """
     environment.refuse_python(pin, watch.python)
+    if pin.yanked is not None:
+        _LOG.info("pin %s: the registry has yanked the release: %s", pin.name, pin.yanked)
     if not environment.is_there(pin.lock, watch.python):
         cases()
     seen = _observed(pin, environment.ensure(pin.lock, watch.python), cases, watch)

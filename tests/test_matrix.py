@@ -165,6 +165,36 @@ def test_a_pin_without_an_environment_is_one_row(tmp_path: Path, command: Comman
         assert observed(done.stderr) == ([PINS[1]] if number == 0 else [])
 
 
+def without(package: str, target: Path) -> Path:
+    """Copy a pin with a lock that lacks a package which is needed, and return its folder."""
+    shutil.copytree(library.pins_folder() / "langchain-1.4.1", target)
+    lock, about = target / "requirements.txt", target / "pin.toml"
+    before = document.digest(lock.read_bytes())
+    lock.write_text(re.sub(rf"^{package}==.*?(?=^\S)", "", lock.read_text(), flags=re.MULTILINE | re.DOTALL))
+    about.write_text(about.read_text().replace(before, document.digest(lock.read_bytes())))
+    return target
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_release_that_does_not_import_is_one_row(tmp_path: Path, command: Command) -> None:
+    """Its row is UNKNOWN(environment) and standard error says at what the probe ended; alone it is an exit code of its own."""
+    lame = without("jsonpatch", tmp_path / "lame-pin")
+    done = command("run", "--pin", lame, "--pin", PINS[1], *CASES, "--format", "json")
+    rows = read(done.stdout)["pins"]
+    assert (done.returncode, [row["smoke"] for row in rows]) == (3, ["UNKNOWN", "PASS"]), done.stderr
+    assert "lame-pin: no environment: the probe ended at describe" in done.stderr
+    alone = command("run", "--pin", lame, *CASES)
+    assert (alone.returncode, "the probe ended at describe" in alone.stderr) == (3, True), alone.stderr
+
+
+def test_a_yanked_release_is_run_and_said_to_be_yanked(command: Command) -> None:
+    """Somebody runs it; why the registry has yanked it stands on standard error."""
+    yanked = next(known for known in pin.matching("langchain") if known.yanked)
+    done = command("run", "--pin", yanked.name, *CASES[:2], "--format", "json")
+    assert f"pin {yanked.name}: the registry has yanked the release: {yanked.yanked}" in done.stderr
+    assert [row["verdict"] for row in json.loads(done.stdout)["pins"][0]["cases"]] == ["PASS"]
+
+
 def test_the_folder_of_several_pins_is_verified_and_judged_again(command: Command, tmp_path: Path) -> None:
     """Both commands take it, and a line that was changed in what was seen is a difference or refused."""
     assert command(*RUN, "--out", tmp_path / "out").returncode == 1

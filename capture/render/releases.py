@@ -20,7 +20,8 @@ def table(results: Document) -> str:
     cases = {(row["case"], row["digest"]): row for pin in results["pins"] for row in pin["cases"]}
     changed = changes_by_pin(transitions(results), {key: key[0] for key in cases})
     rows = [row for change in changed for row in _rows(change.pin, change.turns, {row["case"]: row for row in cases.values()})]
-    return markdown.table(("Since", "Verdict", "Cases", "The smallest of them", "What it asks"), rows)
+    head = ("Since", "Verdict", "Cases", "The smallest of them", "What it asks")
+    return markdown.table(head, rows) if rows else "No release changed the verdict of a case.\n"
 
 
 def _rows(pin: str, turns: tuple[Turn, ...], cases: Mapping[str, Document]) -> Iterator[tuple[str, ...]]:
