@@ -5,7 +5,7 @@ from pathlib import Path
 
 __all__ = ["Kind", "kind"]
 
-_FILES = (".txt", ".toml", ".lock")
+_LOCKS = (".txt", ".toml", ".lock")
 
 
 class Kind(Enum):
@@ -23,9 +23,11 @@ class Kind(Enum):
 
 def kind(target: str) -> Kind:
     """Return what a target is: nothing that a file holds decides it, so that a broken file is refused as what it was meant for."""
+    if target.endswith(_LOCKS):
+        return Kind.LOCK
     is_path = "/" in target
     if is_path and Path(target).is_dir():
         return Kind.FOLDER
     if target.endswith(".json"):
         return Kind.RESULTS
-    return Kind.LOCK if is_path or target.endswith(_FILES) else Kind.NAME
+    return Kind.LOCK if is_path else Kind.NAME

@@ -55,7 +55,8 @@ def variables(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[st
         ("folder.txt", Kind.LOCK),
         ("results.json", Kind.RESULTS),
         ("./none/results.json", Kind.RESULTS),
-        ("./folder.txt", Kind.FOLDER),
+        ("./folder.txt", Kind.LOCK),
+        ("./folder", Kind.FOLDER),
         ("./folder.json", Kind.FOLDER),
         ("i05", Kind.NAME),
         ("langchain==1.4.6", Kind.NAME),
@@ -65,7 +66,7 @@ def variables(shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[st
     ],
 )
 def test_a_target_is_what_it_is_written_as(target: str, meant: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder needs its separator; a file is results if its name ends so, else a lock; what is no path is a name."""
+    """What ends as a lock is one, whatever lies there; a folder needs its separator; what is no path is a name."""
     monkeypatch.chdir(tmp_path)
     for name in ("folder", "folder.txt", "folder.json"):
         Path(name).mkdir()
