@@ -34,12 +34,12 @@ _EXPORTED = "Export it: `uv export --format requirements.txt`, or your tool's li
 def order(path: Path, as_of: str | None) -> Order:
     """Return the order for the packages of a requirements file with hashes, or of a pylock.toml."""
     if path.name.endswith(".lock"):
-        raise InputRefused(f"--from {path}: that is neither a requirements file nor a pylock.toml.", _EXPORTED)
+        raise InputRefused(f"{path}: that is neither a requirements file nor a pylock.toml.", _EXPORTED)
     python, found, newest = _pylock(path) if path.suffix == ".toml" else (_PYTHON, list(_requirements(path)), None)
     _refuse_twice(found, path)
     versions = {locked.name: locked.version for locked in found}
     if AUDITED not in versions:
-        raise InputRefused(f"--from {path}: it has no {AUDITED}.", "Give the lock of a project that uses it.")
+        raise InputRefused(f"{path}: it has no {AUDITED}.", "Give the lock of a project that uses it.")
     return Order({AUDITED: versions[AUDITED]}, as_of=as_of or newest, lock=_written(found), python=str(python))
 
 
@@ -48,7 +48,7 @@ def _requirements(path: Path) -> Iterator[Locked]:
         line = re.sub(r"(^|\s)#.*", "", whole).strip()
         if not line or _SOURCES.fullmatch(line):
             continue
-        where = f"--from {path}, line {number}"
+        where = f"{path}, line {number}"
         line = _OTHER_HASH.sub("", line.replace("--hash sha256:", "--hash=sha256:"))
         if re.match(r"[A-Za-z0-9]", line) and "--hash=" not in line and "@" not in line:
             raise InputRefused(f"{where}: {line[:80]!a} has no SHA-256 hash, so nobody can tell which bytes it means.", _HASHED)
@@ -62,13 +62,13 @@ def _pylock(path: Path) -> tuple[SpecifierSet, list[Locked], str | None]:
     try:
         found = Pylock.from_dict(document.read_toml(path))
     except (PylockValidationError, PylockUnsupportedVersionError) as error:
-        raise InputRefused(f"--from {path}: not a pylock.toml: {str(error).rstrip('.')!a}.", _EXPORTED) from None
+        raise InputRefused(f"{path}: not a pylock.toml: {str(error).rstrip('.')!a}.", _EXPORTED) from None
     packages = [_package(package, path) for package in found.packages]
     return _PYTHON & (found.requires_python or SpecifierSet()), packages, _newest(found.packages)
 
 
 def _package(package: Package, path: Path) -> Locked:
-    where = f"--from {path}: package {package.name}"
+    where = f"{path}: package {package.name}"
     if package.is_direct or package.version is None:
         raise InputRefused(f"{where}: it has no version of a registry.", _EXACT)
     if re.search(r"\b(extras|dependency_groups)\b", str(package.marker)):
@@ -94,7 +94,7 @@ def _refuse_twice(found: Iterable[Locked], path: Path) -> None:
     seen: set[tuple[str, Marker | None]] = set()
     for locked in found:
         if (locked.name, locked.marker) in seen:
-            raise InputRefused(f"--from {path}: {locked.name} stands twice.", "Lock each package once.")
+            raise InputRefused(f"{path}: {locked.name} stands twice.", "Lock each package once.")
         seen.add((locked.name, locked.marker))
 
 

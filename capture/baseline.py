@@ -1,6 +1,6 @@
 """A baseline: saved results that a run is compared with, so that what is known breaks no build and what is new does."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from capture import acceptance, results
@@ -9,7 +9,10 @@ from capture.diff import CHANGED, NOT_KNOWN, UNCHANGED, answer, diff
 from capture.document import Document
 from capture.errors import InputRefused
 
-__all__ = ["against", "fitting"]
+__all__ = ["accepting", "against", "fitting"]
+
+_New = Callable[[Document], list[str]]
+"""Returns the claims of a case that FAIL and that nobody knew."""
 
 
 def fitting(baseline: Document, pins: Collection[str], cases: Collection[str] | None, where: str) -> Document:
@@ -29,19 +32,29 @@ def fitting(baseline: Document, pins: Collection[str], cases: Collection[str] | 
 
 def against(baseline: Document, measured: Document, accepted: Sequence[Accepted]) -> Document:
     """Return the difference of a run from its baseline; the answer is `changed` if one is not accepted, or a FAIL is new."""
-    found = diff(baseline, measured)
-    cases = {(pin["pin"], case["case"]): (pin, case) for pin in measured["pins"] for case in pin["cases"]}
+    return _weighed(diff(baseline, measured), measured, accepted, _new)
+
+
+def accepting(before: Document, after: Document, accepted: Sequence[Accepted]) -> Document:
+    """Return the difference of two sides; the answer is `changed` if a change is not that of FAILs that are accepted after it."""
+    return _weighed(diff(before, after), after, accepted, lambda _: [])
+
+
+def _weighed(found: Document, measured: Document, accepted: Sequence[Accepted], new: _New) -> dict[str, Any]:
+    """Return a difference with the FAILs in each case that are accepted, those that are new and are not, and its answer."""
+    there = {(pin["pin"], case["case"]): (pin, case) for pin in measured["pins"] for case in pin["cases"]}
     pins = [
-        {**pin, "cases": [_weighed(case, accepted, cases.get((pin["after"], case["case"]))) for case in pin["cases"]]}
+        {**pin, "cases": [_weighed_case(case, accepted, there.get((pin["after"], case["case"])), new) for case in pin["cases"]]}
         for pin in found["pins"]
     ]
     return {**found, "pins": pins, "answer": _answer(pins), "accepted": acceptance.report(accepted, measured)}
 
 
-def _weighed(case: Document, accepted: Sequence[Accepted], measured: tuple[Document, Document] | None) -> dict[str, Any]:
-    """Return a case of a difference with the FAILs in it that are accepted and those that nobody knew."""
+def _weighed_case(
+    case: Document, accepted: Sequence[Accepted], measured: tuple[Document, Document] | None, new: _New
+) -> dict[str, Any]:
     known = acceptance.reasons(accepted, *measured) if measured else {}
-    return {**case, "accepted": known, "new": [claim for claim in _new(case) if claim not in known]}
+    return {**case, "accepted": known, "new": [claim for claim in new(case) if claim not in known]}
 
 
 def _new(case: Document) -> list[str]:

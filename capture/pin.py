@@ -26,6 +26,7 @@ __all__ = [
     "load",
     "matching",
     "refuse_name",
+    "refuse_twice",
 ]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
@@ -123,10 +124,15 @@ def find(name: str) -> Pin:
 def find_all(names: Iterable[str]) -> list[Pin]:
     """Return the pins with these names or paths, in this order; two with one name are refused."""
     found = [find(name) for name in names]
-    named = [pin.name for pin in found]
+    refuse_twice(found)
+    return found
+
+
+def refuse_twice(pins: Iterable[Pin]) -> None:
+    """Refuse pins of which two have one name."""
+    named = [pin.name for pin in pins]
     for twice in sorted({name for name in named if named.count(name) > 1}):
         raise InputRefused(f"pin {twice}: named twice.", "Name each pin once.")
-    return found
 
 
 def load(folder: Path) -> Pin:

@@ -1,6 +1,6 @@
-"""The sides of a comparison: saved results, the folder of a run, or a pin at which the cases are run."""
+"""The sides of a comparison: saved results, the folder of a run, or a pin or lock at which the cases are run."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from capture.case import Case, all_cases, find
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.interpreter import Interpreter
+from capture.pin import Pin, refuse_twice
+from capture.target import Kind, kind
 
 __all__ = ["Sides", "of", "read", "saved"]
 
@@ -34,11 +36,15 @@ def read(target: str) -> Document:
 
 
 def saved(target: str) -> Document | None:
-    """Return the results that were saved under a name, or None if it can only be a pin's: its name, or its folder."""
+    """Return the results that a target has saved, or None if the cases are to be run there: at a pin, or at a lock."""
     path = Path(target)
-    if "/" in target and path.is_dir():
-        return _of_folder(path)
-    return results.read(document.read(path), target) if "/" in target or target.endswith(".json") else None
+    match kind(target):
+        case Kind.FOLDER:
+            return _of_folder(path)
+        case Kind.RESULTS:
+            return results.read(document.read(path), target)
+        case _:
+            return None
 
 
 def of(targets: tuple[str, str], cases: Sequence[str], python: Callable[[], Interpreter], folder: Callable[[], Path]) -> Sides:
@@ -50,16 +56,27 @@ def of(targets: tuple[str, str], cases: Sequence[str], python: Callable[[], Inte
     run = None
     if wanted:
         interpreted = python()
-        named = demand.find_all(wanted, interpreted)
+        named = dict(zip(wanted, demand.find_each(wanted, interpreted), strict=True))
         for target, found in there.items():
-            fitting(found, [pin.name for pin in named], None, target)  # refused before anything is run
+            fitting(found, [known.name for known in named.values()], None, target)  # refused before anything is run
         suite = chosen or _suite(list(there.values()))
-        run = runs.run_pins(named, lambda: suite, runs.Plan(interpreted, folder()))
-        there |= {target: results.build([row]) for target, row in zip(wanted, run.results["pins"], strict=True)}
+        run = runs.run_pins(_once(named.values()), lambda: suite, runs.Plan(interpreted, folder()))
+        rows = {row["pin"]: row for row in run.results["pins"]}
+        there |= {target: results.build([rows[known.name]]) for target, known in named.items()}
     ids = {case.id for case in chosen} if chosen else None
     before, after = targets
     sides = [_fitting(there, *pair, ids, whole=pair[1] not in wanted) for pair in ((before, after), (after, before))]
     return Sides(sides[0], sides[1], run.folder if run else None)
+
+
+def _once(pins: Iterable[Pin]) -> list[Pin]:
+    """Return pins without those that are there already: two locks with the same lines are one pin, and it is run once."""
+    found: list[Pin] = []
+    for known in pins:
+        if known not in found:
+            found.append(known)
+    refuse_twice(found)
+    return found
 
 
 def _fitting(known: Mapping[str, Document], target: str, other: str, cases: Collection[str] | None, *, whole: bool) -> Document:

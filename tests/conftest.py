@@ -36,6 +36,12 @@ def pythons() -> list[str]:
     return os.environ.get("PYTHONS", "").split()
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a cache of this test run, in which the pins of locks are made once and none is left in the user's."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
 def cache_folder() -> str:
     """Return the cache that this test run uses, for a command that is given another HOME."""

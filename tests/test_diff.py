@@ -237,6 +237,35 @@ def test_what_breaks_a_build(before: dict[str, Any], after: dict[str, Any], acce
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "accepted", "answer"),
+    [
+        (case(NAME), case(NAME, claim("core/one@1", FAIL)), (ACCEPTED,), "unchanged"),
+        (case(NAME), case(NAME, claim("core/one@1", FAIL), rows=[row(dispatched=OTHER)]), (ACCEPTED,), "unchanged"),
+        (case(NAME), case(NAME, claim("core/one@1", FAIL)), (Accepted(NAME, "core/one@1", "we know", "a"),), "changed"),
+        (case(NAME), case(NAME, rows=[row(dispatched=OTHER)]), (ACCEPTED,), "changed"),
+        (case(NAME, claim("core/one@1", FAIL)), case(NAME), (ACCEPTED,), "changed"),
+        (case("decisions/approve"), case(NAME, claim("core/one@1", FAIL)), (), "not known"),
+        (case(NAME), unbuilt(NAME), (ACCEPTED,), "not known"),
+    ],
+)
+def test_a_change_that_is_accepted(
+    before: dict[str, Any], after: dict[str, Any], accepted: tuple[Accepted, ...], answer: str
+) -> None:
+    """Of two sides a change is no more if it is that of FAILs that are accepted at the second; nothing else is excused."""
+    found = baseline.accepting(written(pin("a", before)), written(pin("b", after)), accepted)
+    document.check(found, "difference", "difference")
+    assert found["answer"] == answer
+    assert markdown.difference(found)
+
+
+@settings(derandomize=True, deadline=None)
+@given(documents(), documents())
+def test_where_nothing_is_accepted_the_answer_is_that_of_the_difference(before: Document, after: Document) -> None:
+    """A file of accepted FAILs that is empty changes no answer."""
+    assert baseline.accepting(before, after, ())["answer"] == diff(before, after)["answer"]
+
+
+@pytest.mark.parametrize(
     ("meant", "holds"),
     [
         (None, True),
@@ -327,6 +356,20 @@ def test_two_pins_are_run_and_compared(command: Command) -> None:
     assert "saved in" in done.stderr
 
 
+def test_a_change_from_pin_to_pin_may_be_accepted(command: Command, tmp_path: Path) -> None:
+    """Of a release that runs what was rejected the change exits 1; with the FAIL accepted 0, and the reason is shown."""
+    asked = ("diff", "langchain-1.3.2", "langchain-1.3.3", "--case", "policy/when-true-then-false-rejected")
+    refused = command(*asked)
+    claims = [claim["claim"] for claim in json.loads(refused.stdout)["pins"][0]["cases"][0]["claims"]]
+    assert (refused.returncode, len(claims)) == (1, 2), refused.stderr
+    entries = [f"[[accepted]]\ncase = '{asked[-1]}'\nclaim = '{name}'\nreason = 'our predicates are pure'\n" for name in claims]
+    (tmp_path / "accepted.toml").write_text("\n".join(entries))
+    (tmp_path / "fewer.toml").write_text(entries[0])
+    accepted = command(*asked, "--accept", "accepted.toml", "--format", "markdown")
+    assert (accepted.returncode, accepted.stdout.count("our predicates are pure")) == (0, 4), accepted.stderr
+    assert command(*asked, "--accept", "fewer.toml").returncode == 1
+
+
 def test_saved_results_and_a_pin_are_compared(command: Command) -> None:
     """Saved results and their own pin are the same; the cases that were saved are those that are run."""
     saved = command("run", "--pin", "i05", "--case", "decisions/edit", "--case", "decisions/approve", "--out", "saved")
@@ -391,6 +434,8 @@ def test_the_schema_is_that_of_what_is_printed(command: Command) -> None:
         (("run", "--pin", "i05", "--against", "i05"), 4, "neither a results file nor the folder of a run"),
         (("run", "--pin", "i05", "--against", "many.json"), 4, "none of its pins is on the other side"),
         (("run", "--pin", "i05", "--accept", "none.toml"), 4, "none.toml: there is no such file"),
+        (("diff", "i05", "langchain-1.4.2", "--accept", "none.toml"), 4, "none.toml: there is no such file"),
+        (("diff", "i05", "langchain-1.4.2", "--accept", "./empty/pin.toml"), 4, "there is no such file"),
         (("run", "--pin", "i05", "--against", "many.json", "--format", "junit"), 2, "give one of them"),
         (("transitions", "i05"), 4, "neither a results file nor the folder of a run"),
         (("transitions", "bad.json"), 4, "bad.json: not JSON"),

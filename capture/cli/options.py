@@ -10,7 +10,17 @@ import click
 
 from capture import document
 
-__all__ = ["Remembering", "case_option", "format_option", "is_run", "out_option", "plan_options", "python_option", "schema_option"]
+__all__ = [
+    "Remembering",
+    "accept_option",
+    "case_option",
+    "format_option",
+    "is_run",
+    "out_option",
+    "plan_options",
+    "python_option",
+    "schema_option",
+]
 
 Command = Callable[..., Any]
 
@@ -76,6 +86,13 @@ def case_option(default: str) -> Callable[[Command], Command]:
         help=f"A case's id, a family, or the path of a TOML file; repeatable.  [default: {default}]",
     )
 
+
+accept_option = click.option(
+    "--accept",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A TOML file of FAILs that are accepted, each with its reason.",
+)
 
 python_option = click.option(
     "--python",

@@ -10,6 +10,7 @@ import click
 from capture import ahead
 from capture.cli.options import (
     Remembering,
+    accept_option,
     case_option,
     format_option,
     out_option,
@@ -39,7 +40,7 @@ def _schema(options: Sequence[str]) -> str:
     "pins",
     metavar="PIN",
     multiple=True,
-    help="A pin's name, the path of its folder, or langchain==VERSION. Repeat it for several.",
+    help="A pin's name, the path of its folder, langchain==VERSION, or a lock, such as ./requirements.txt; repeatable.",
 )
 @click.option(
     "--pins",
@@ -54,12 +55,7 @@ def _schema(options: Sequence[str]) -> str:
     metavar="RESULTS|FOLDER",
     help="Compare with a results.json or the folder of a run, and show the difference: what is known there breaks no build.",
 )
-@click.option(
-    "--accept",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A TOML file of FAILs that are accepted, each with its reason.",
-)
+@accept_option
 @python_option
 @plan_options
 @out_option
