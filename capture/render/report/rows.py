@@ -12,6 +12,8 @@ __all__ = ["Row", "Run", "rows"]
 
 _SHORT = 8
 
+_LONGEST = 200
+
 
 @dataclass(frozen=True)
 class Run:
@@ -79,9 +81,13 @@ def _row(key: str, name: str, digest: str, at: Sequence[Document | None], digest
 
 
 def _keys(forms: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield a name for each form of a case: its id, with as much of the digest as it takes if there are several forms."""
+    """Yield a name for each form of a case: its id, with as much of the digest as it takes if there are several forms.
+
+    An id without end is cut: it stands in links and attributes.
+    """
     ids = Counter(name for name, _ in forms)
     short = Counter((name, digest[:_SHORT]) for name, digest in forms)
     for name, digest in forms:
         known = digest[:_SHORT] if short[name, digest[:_SHORT]] == 1 else digest
-        yield name if ids[name] == 1 else f"{name}~{known}"
+        short_name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}~{document.digest(name.encode())}"
+        yield short_name if ids[name] == 1 else f"{short_name}~{known}"
