@@ -93,7 +93,7 @@ def _hostile_row(text: str) -> dict[str, Any]:
     )
 
 
-LONG = "without-end" * 30
+LONG = "withoutend" * 30
 """A name that fits nowhere."""
 
 MANY = 60

@@ -330,6 +330,9 @@ def test_the_filter_finds_words_wherever_they_stand(show: Show) -> None:
     assert _visible(page)[0] == ["decisions/approve"]
     page.get_by_label("Find").fill("proposal-kept edits")
     assert _visible(page)[0] == ["decisions/edit"]
+    page.locator('.heat a[href="#decisions/edit"]').click()
+    page.get_by_label("Find").fill("beside")  # a word of the chooser, which results do not have
+    assert _visible(page) == ([], [])
     page.get_by_label("Find").fill("nothing has this")
     assert _visible(page) == ([], [])
     page.keyboard.press("Escape")

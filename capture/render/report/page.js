@@ -250,11 +250,8 @@
 
   // --- the filter
 
-  const texts = new Map();
-  const text = (key) => {
-    if (!texts.has(key)) texts.set(key, `${key} ${sections.get(key).textContent}`.toLowerCase());
-    return texts.get(key);
-  };
+  // Read before anything is chosen: what the script adds to a case is nothing that results say.
+  const texts = new Map([...sections].map(([key, section]) => [key, `${key} ${section.textContent}`.toLowerCase()]));
   const fields = ["q", "family", "verdict", "changed"];
   const value = (name) => form.elements[name]?.value || "";
   const fits = (key) => {
@@ -263,7 +260,7 @@
       (!value("family") || key.startsWith(`${value("family")}/`)) &&
       (!value("verdict") || verdict(key, last) === value("verdict")) &&
       (!among || (among === "any" ? changed.has(key) : changes.get(among)?.has(key))) &&
-      value("q").toLowerCase().split(/\s+/).every((word) => text(key).includes(word))
+      value("q").toLowerCase().split(/\s+/).every((word) => texts.get(key).includes(word))
     );
   };
   const filter = () => {
