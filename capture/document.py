@@ -6,9 +6,10 @@ Canonical form: JSON with sorted keys, two spaces of indentation, UTF-8 unescape
 import hashlib
 import json
 import os
+import re
 import tempfile
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -216,8 +217,18 @@ def _validator(name: str, part: str | None) -> Any:
     def retrieve(uri: str) -> Any:
         return Resource.from_contents(_schema_of(uri))
 
+    kind: Any = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
     # referencing builds its classes with attrs, whose generated constructor the types do not show.
-    return jsonschema.Draft202012Validator(_root(name, part), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+    return kind(_root(name, part), registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+
+def _pattern(validator: Any, pattern: str, value: object, _schema: object) -> Iterator[Any]:
+    """Yield that a text does not match; for Python a `$` also stands before a last line break, for JSON Schema it does not."""
+    from jsonschema.exceptions import ValidationError
+
+    strict = f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern
+    if validator.is_type(value, "string") and not re.search(strict, str(value)):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 def _complaint(error: Any) -> str:

@@ -93,6 +93,34 @@ def _hostile_row(text: str) -> dict[str, Any]:
     )
 
 
+LONG = "withoutend" * 30
+"""A name that fits nowhere."""
+
+MANY = 60
+"""More than anybody looks at."""
+
+
+def extreme() -> Document:
+    """Return two releases in which every name and every text is long, and there are hundreds of calls, steps, links and faults."""
+    first, second = (written(pin(f"{LONG}-{number}", *_extreme(number), version=LONG)) for number in (1, 2))
+    return results.build([*first["pins"], *second["pins"]])
+
+
+def _extreme(number: int) -> list[dict[str, Any]]:
+    text = f"{LONG}{number} {UNSEEN} {'word ' * 900}"
+    action, other = ({"tool": LONG, "args": {LONG: value, LONG[1:]: text}} for value in (text, number))
+    calls = [_hostile_row(f"{LONG}{place}") for place in range(MANY)]
+    calls[0] |= {"dispatched": [action, other] * MANY, "shown": [action] * MANY, "checkpointed": [other] * MANY}
+    judged = claim(f"core/{LONG}@1", FAIL, observed=text)
+    judged["faults"] = [{"evidence": f"{text}{place}", "expected": text, "observed": place} for place in range(MANY)]
+    links = [{"call": call["call"], "message": text, "status": text, "content": text} for call in calls]
+    outcomes = [{"step": place, "do": LONG, "status": text, "error": text} for place in range(MANY)]
+    seen = observed(calls, links=links, outcomes=outcomes)
+    keys: dict[str, Any] = {"question": text, "detail": text, "observations": seen, "trigger": {"trigger": text, "happened": True}}
+    names = [f"{LONG}/{LONG}@{LONG}", f"{LONG}/{LONG}@{LONG}-more"]
+    return [case(name, judged, rows=calls, **keys) for name in names]
+
+
 def smoke() -> Document:
     """Return two releases, one of which failed its smoke test."""
     return written(pin("a-1", case("x/y")), pin("a-2", smoked(case("x/y"))))

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture import document
+from capture import document, results
 from capture.errors import InputRefused, StorageFailed
+from tests.comparisons import case, claim, pin
 
 KEYS = st.text(max_size=5)
 VALUES = st.recursive(
@@ -67,6 +68,26 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
     """Bytes that are not JSON, or not clearly, are refused with the name of what they were to be."""
     with pytest.raises(InputRefused, match="file x: not JSON"):
         document.parse_json(data, "file x")
+
+
+@pytest.mark.parametrize("key", ["pin", "case", "claim"])
+def test_a_name_that_ends_in_a_line_break_is_refused(key: str) -> None:
+    """For Python's `re` a `$` also stands before the last line break; for a JSON schema it does not."""
+    for name, fits in ((NAMES[key], True), (f"{NAMES[key]}\n", False)):
+        found = results.build([pin(name if key == "pin" else "p-1", _case(key, name))])
+        data = document.canonical(found)
+        if fits:
+            assert results.read(data, "results.json") == found
+        else:
+            with pytest.raises(InputRefused, match="must match"):
+                results.read(data, "results.json")
+
+
+NAMES = {"pin": "p-2", "case": "x/z", "claim": "core/two@1"}
+
+
+def _case(key: str, name: str) -> dict[str, Any]:
+    return case(name if key == "case" else "x/y", claim(name if key == "claim" else "core/one@1"))
 
 
 def test_a_file_is_replaced_at_once(tmp_path: Path) -> None:

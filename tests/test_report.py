@@ -1,6 +1,7 @@
 """The page of results as text: harmless, the same bytes everywhere, each drawing once, and everything that results hold."""
 
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -13,17 +14,19 @@ from typing import Any
 
 import pytest
 
-from capture import document
+from capture import document, results
 from capture.claims import CLAIMS
 from capture.document import Document
-from capture.render.lanes import picture
+from capture.render.lanes import differing, panel, picture
 from capture.render.printable import printable, visible
+from capture.render.report import evidence
+from capture.render.report.heat import heat
 from capture.render.report.history import changes_by_pin
 from capture.render.report.releases import releases
 from capture.render.report.rows import rows
 from capture.render.wrapping import wrapped
 from capture.transitions import transitions
-from tests.comparisons import FAIL, PASS, case, claim, pin, row, written
+from tests.comparisons import FAIL, NONE, PASS, case, claim, observed, pin, row, written
 from tests.conftest import Command
 from tests.pages import MARKUP, UNSEEN, history, hostile, made, published, smoke, together
 
@@ -91,10 +94,11 @@ def test_the_policy_names_the_script_and_the_styles_by_their_digests() -> None:
     assert policy is not None
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
+    assert Elements(text).named("link") == [{"rel": "icon", "href": "data:,"}]
     for kind, body in (("style", r"<style>(.*?)</style>"), ("script", r"<script>(.*?)</script>")):
         (inside,) = re.findall(body, text, re.DOTALL)
         assert f"{kind}-src 'sha256-{_base64(inside)}'" in policy
-    assert not re.findall(r"@import|url\(|src=|<link|<iframe|innerHTML|eval\(", text)
+    assert not re.findall(r"@import|url\(|src=|<iframe|innerHTML|eval\(", text)
 
 
 def _base64(text: str) -> str:
@@ -169,11 +173,15 @@ def test_the_page_holds_every_verdict(found: Document) -> None:
     """The states of each case, run by run, are the verdicts of the results at every pin; a case that is not there has none."""
     data = island(made(found))
     assert data["pins"] == [known["pin"] for known in found["pins"]]
+    letters = dict(zip(data["cases"], data["verdicts"], strict=True))
     for key, runs in data["cases"].items():
         states = [state for state, count in runs for _ in range(count)]
-        said = [None if state is None else data["verdicts"][key][state] for state in states]
+        said = [None if state is None else _LETTERS[letters[key][state]] for state in states]
         assert said == [_verdict(known, key) for known in found["pins"]]
     assert set(data["cases"]) == {inside["case"] for known in found["pins"] for inside in known["cases"]}
+
+
+_LETTERS = {"P": "PASS", "F": "FAIL", "?": "UNKNOWN"}
 
 
 def _verdict(known: Document, key: str) -> str | None:
@@ -183,13 +191,84 @@ def _verdict(known: Document, key: str) -> str | None:
 def test_each_state_and_each_drawing_is_there_once() -> None:
     """Ten releases with three states of a case have three, and a call that went the same way in another case is used again."""
     text = made(history())
-    assert text.count('<section class="case"') == 4
+    assert text.count("<section class=case") == 4
     assert [len(known.states) for known in rows(history())] == [2, 3, 3, 2]
-    drawn = re.findall(r'<g id="(way-[0-9]+)">(.*?)</g></svg>', text, re.DOTALL)
+    drawn = re.findall(r"<g id=(w[0-9]+)>(.*?)</g>(?:<path class=frame[^>]*>)?</svg>", text, re.DOTALL)
     assert len({markup for _, markup in drawn}) == len(drawn)
-    used = re.findall(r'<use href="#(way-[0-9]+)"', text)
+    used = re.findall(r'<use href="#(w[0-9]+)"', text)
     assert used
     assert set(used) <= {name for name, _ in drawn}
+
+
+def test_what_differs_from_the_picture_before_is_a_frame_beside_the_drawing() -> None:
+    """So the same way of a call is one drawing, whether something before it was another way or not."""
+    found = history()
+    first, second = (boxed(found, place) for place in (0, -1))
+    plain, marked = panel(second, "c 0"), panel(second, "c 0", differing(second, first))
+    assert plain.markup == marked.markup
+    assert (plain.frame, marked.frame.count("M")) == ("", len(differing(second, first)))
+    assert marked.frame
+
+
+def boxed(found: Document, place: int) -> Document:
+    """Return the call of the case that began to PASS, at a pin."""
+    call: Document = next(known for known in found["pins"][place]["cases"] if known["case"] == "decisions/edit")["calls"][0]
+    return call
+
+
+def test_claims_and_faults_and_evidence_are_said_once() -> None:
+    """A claim's sentence stands in the glossary, and in a case where it FAILs; a fault that lasts stands once, with its pins."""
+    text = made(history())
+    inside = text.partition('<section id="cases">')[2].partition('<section id="claims">')[0]
+    assert inside.count(CLAIMS["core/no-repeated-dispatch@1"].sentence) == 0
+    assert inside.count(CLAIMS["messages/proposal-kept@1"].sentence) == 1
+    assert inside.count("<dl class=fault>") == 2
+    assert "messages/proposal-kept@1</a>, 1.0.0 to 1.0.4" in inside
+
+
+def test_claims_with_the_same_verdicts_share_a_line() -> None:
+    """Claims are grouped by their verdicts over the states, the worst first, and neighbours that are alike share a cell."""
+    judged = [claim("core/one@1"), claim("core/two@1"), claim("core/three@1", FAIL), claim("core/four@1", NONE)]
+    found = written(pin("a-1", case("x/y", *judged)), pin("a-2", case("x/y", *judged[:3], rows=[])))
+    lines = evidence.judged(rows(found)[0])
+    assert [line.claims for line in lines] == [("core/three@1",), ("core/one@1", "core/two@1"), ("core/four@1",)]
+    assert [[(cell.verdict, cell.states) for cell in line.cells] for line in lines] == [
+        [("FAIL", 2)],
+        [("PASS", 2)],
+        [(None, 1), ("not applicable", 1)],
+    ]
+
+
+def test_evidence_that_a_case_before_has_is_named_and_not_repeated() -> None:
+    """What differs in the same words in several cases stands in the first of them, and a link leads there."""
+    sides = [
+        [case(name, observations=observed([], shown=[{"question": "q", "value": value}]), rows=[]) for name in ("x/a", "x/b")]
+        for value in ("old", "new")
+    ]
+    text = made(written(pin("a-1", *sides[0]), pin("a-2", *sides[1])))
+    assert text.count("&#34;old&#34;") == 1
+    assert '1 → 2: changed in detail only, in shown, as in <a href="#x/a">x/a</a>' in text
+
+
+def test_neighbours_that_are_alike_are_one_cell_without_scripts() -> None:
+    """The table has a cell for each run of columns with one verdict and one evidence; together they are all columns."""
+    found = history()
+    known = releases(found["pins"], transitions(found))
+    for inside in rows(found):
+        told = heat(inside, known.columns)
+        assert sum(cell.columns for cell in told) == len(known.columns)
+        pairs = itertools.pairwise(told)
+        assert all(after.changed or before.verdict != after.verdict for before, after in pairs)
+
+
+def test_the_first_screen_says_what_does_not_hold() -> None:
+    """The claims that FAIL at the last release, in their own words, those of most cases first."""
+    failed = [claim("core/no-repeated-dispatch@1", FAIL), claim("messages/proposal-kept@1", FAIL)]
+    found = written(pin("a-1", case("x/a", failed[0])), pin("a-2", case("x/a", failed[1]), case("x/b", failed[1])))
+    text = made(found).partition('<section id="fails">')[2].partition("</section>")[0]
+    assert f"<b>2 cases</b> <span>{CLAIMS['messages/proposal-kept@1'].sentence}" in text
+    assert CLAIMS["core/no-repeated-dispatch@1"].sentence not in text
+    assert '<section id="fails">' not in made(written(pin("a-1", case("x/a"))))
 
 
 def test_a_case_that_is_another_scenario_is_another_row() -> None:
@@ -224,8 +303,8 @@ def test_sources_are_shown_for_the_same_scenario_alone() -> None:
     """A case whose digest is not that of the suite's has another source than the suite's, which nobody knows."""
     found = published("i05")
     cases = [{**known, "digest": "0" * 64} for known in found["pins"][0]["cases"]]
-    assert '<ul class="sources">' in made(found)
-    assert '<ul class="sources">' not in made({**found, "pins": [{**found["pins"][0], "cases": cases}]})
+    assert "<ul class=sources>" in made(found)
+    assert "<ul class=sources>" not in made({**found, "pins": [{**found["pins"][0], "cases": cases}]})
 
 
 def test_a_claim_that_nobody_knows_any_more_is_shown() -> None:
@@ -319,6 +398,17 @@ def test_the_command_writes_one_file(command: Command, tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_bytes() == (tmp_path / "page.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["page.html", "report.html", "results.json"]
     assert command("report", "./", "--out", "-").stdout == (tmp_path / "page.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("folder", [True, False])
+def test_the_digest_of_the_compact_form_is_that_of_the_file(folder: bool, command: Command, tmp_path: Path) -> None:
+    """Results of many pins lie on disk in another form than they are read in: a person cites what `sha256sum` prints."""
+    data = document.canonical(results.packed(history()))
+    assert b'"values"' in data
+    (tmp_path / "results.json").write_bytes(data)
+    done = command("report", "./" if folder else "results.json", "--out", "-")
+    assert f"results.json sha256:{hashlib.sha256(data).hexdigest()}" in done.stdout
+    assert document.digest(document.canonical(history())) not in done.stdout
 
 
 @pytest.mark.parametrize(

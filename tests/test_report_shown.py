@@ -4,10 +4,15 @@ Debian's browser is driven by playwright, whose own browsers are never installed
 that is missing fails there; elsewhere these tests are skipped without one.
 """
 
+import functools
+import http.server
+import itertools
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +21,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from capture.document import Document
 from capture.render.printable import visible
-from capture.render.report.rows import rows
-from tests.pages import MARKUP, history, hostile, made, published, smoke, together
+from capture.render.report.rows import Row, rows
+from tests.pages import MARKUP, extreme, history, hostile, made, published, smoke, together
 
 pytestmark = pytest.mark.chromium
 
@@ -79,7 +84,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
 def cells(page: Page) -> dict[str, list[str]]:
     """Return the letters of each row of the table."""
     script = """rows => Object.fromEntries(rows.map(tr => [tr.querySelector('a').getAttribute('href').slice(1),
-        [...tr.querySelectorAll('td:not(.q)')].map(cell => cell.textContent.trim())]))"""
+        [...tr.querySelectorAll('td:not(.q)')].flatMap(cell => Array(cell.colSpan).fill(cell.textContent.trim()))]))"""
     found: dict[str, list[str]] = page.locator(".heat tbody tr:not(.family)").evaluate_all(script)
     return found
 
@@ -143,29 +148,33 @@ def test_every_count_is_shown(name: str, show: Show) -> None:
 
 @pytest.mark.parametrize("found", [history(), published("hitl-docs")], ids=["history", "hitl-docs"])
 def test_every_claim_and_every_fault_is_shown(found: Document, show: Show) -> None:
-    """The table of claims has a letter for each claim in each state, and each state the faults with what was expected and seen."""
+    """The table of a case has the verdict of each claim in each state; each fault stands once, with what was expected and seen."""
     page = show(found)
     for known in rows(found):
-        table = section(page, known.key).locator(".claims tbody tr")
-        shown = {
-            line.locator("a").text_content(): [text[:1] for text in line.locator("td").all_text_contents()] for line in table.all()
-        }
-        assert shown == _claims(known.states)
-        faults = section(page, known.key).locator(".fault").all_text_contents()
-        assert sorted(faults) == sorted(text for state in known.states for text in _faults(state))
+        assert section(page, known.key).locator(".claim").evaluate_all(_JUDGED) == _claims(known)
+        faults = section(page, known.key).locator(".unmet > li").evaluate_all(_UNMET)
+        assert sorted(faults) == sorted({text for state in known.states for text in _faults(state)})
 
 
-def _claims(states: tuple[Document, ...]) -> dict[str | None, list[str]]:
-    judged = [{claim["claim"]: claim["verdict"] for claim in state["claims"]} for state in states]
-    names = dict.fromkeys(name for found in judged for name in found)
-    return {name: [_LETTERS[found.get(name)] for found in judged] for name in names}
+_JUDGED = """lines => Object.fromEntries(lines.flatMap(line => {
+    const said = [...line.querySelectorAll('td')].flatMap(cell => Array(cell.colSpan).fill(cell.textContent.split(' (')[0].trim()));
+    return [...line.querySelectorAll('a')].map(link => [link.textContent, said]);
+}))"""
+
+_UNMET = """claims => claims.flatMap(claim => [...claim.querySelectorAll('dl')].map(fault => [claim.querySelector('a').textContent,
+    ...[...fault.querySelectorAll('dd')].map(said => said.textContent.trim())].join('|')))"""
+
+
+def _claims(known: Row) -> dict[str, list[str]]:
+    judged = [{claim["claim"]: claim["verdict"] for claim in known.states[state]["claims"]} for state in known.order]
+    return {name: [found.get(name, "not judged") for found in judged] for found in judged for name in found}
 
 
 def _faults(state: Document) -> Iterator[str]:
     for claim in state["claims"]:
         for fault in claim["faults"]:
             sides = [_value(fault[key]) for key in ("expected", "observed")]
-            yield visible(f"{claim['claim']} at {fault['evidence']}: expected {sides[0]}, observed {sides[1]}")
+            yield visible("|".join([claim["claim"], fault["evidence"], *sides]))
 
 
 def _value(value: object) -> str:
@@ -226,7 +235,7 @@ def test_a_link_restores_what_was_chosen(show: Show) -> None:
     expect(edit.locator("summary").first).to_be_focused()
     assert edit.get_by_label("Release").input_value() == "langchain-1.0.5"
     assert edit.get_by_label("Beside").input_value() == "langchain-1.0.4"
-    assert sorted(edit.locator("figure:visible .which").all_text_contents()) == ["1.0.4", "1.0.5"]
+    assert sorted(edit.locator("figure:visible figcaption b").all_text_contents()) == ["1.0.4", "1.0.5"]
     boxes = [
         figure.bounding_box() for figure in (edit.locator('figure[data-picture="0"]'), edit.locator('figure[data-picture="1"]'))
     ]
@@ -321,6 +330,9 @@ def test_the_filter_finds_words_wherever_they_stand(show: Show) -> None:
     assert _visible(page)[0] == ["decisions/approve"]
     page.get_by_label("Find").fill("proposal-kept edits")
     assert _visible(page)[0] == ["decisions/edit"]
+    page.locator('.heat a[href="#decisions/edit"]').click()
+    page.get_by_label("Find").fill("beside")  # a word of the chooser, which results do not have
+    assert _visible(page) == ([], [])
     page.get_by_label("Find").fill("nothing has this")
     assert _visible(page) == ([], [])
     page.keyboard.press("Escape")
@@ -374,10 +386,10 @@ def test_the_keyboard_reaches_and_moves(show: Show) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("scripts", [True, False])
-@pytest.mark.parametrize("found", [history(), hostile(), published("i05")], ids=["history", "hostile", "i05"])
+@pytest.mark.parametrize("found", [history(), hostile(), extreme(), published("i05")], ids=["history", "hostile", "extreme", "i05"])
 def test_a_phone_shows_it_without_scrolling_aside(found: Document, scripts: bool, scheme: Any, show: Show) -> None:
     """At 390 pixels the page is as wide as the window, with every case open; only boxes of their own are scrolled."""
-    key = found["pins"][-1]["cases"][0]["case"]
+    key = rows(found)[0].key
     page = show(
         found, f"#{key}", viewport={"width": 390, "height": 844}, color_scheme=scheme, java_script_enabled=scripts, is_mobile=True
     )
@@ -385,6 +397,29 @@ def test_a_phone_shows_it_without_scrolling_aside(found: Document, scripts: bool
     page.wait_for_timeout(50)
     assert not wide(page)
     expect(section(page, key).locator("figure").first).to_be_visible()
+
+
+@pytest.mark.parametrize("fragment", ["", "#case=decisions/edit&at=langchain-1.0.5&against=langchain-1.0.4"])
+def test_what_differs_has_a_frame_of_its_own_colour(fragment: str, show: Show) -> None:
+    """The thick frame is not the colour of the box that it is around, in light and in dark, with scripts and without."""
+    for scheme in ("light", "dark"):
+        page = show(history(), fragment or "#decisions/edit", color_scheme=scheme, java_script_enabled=bool(fragment))
+        frames = page.locator(".differs > path" if fragment else ".frame").evaluate_all(_STROKES)
+        assert frames
+        assert set(frames) == {page.evaluate("getComputedStyle(document.querySelector('a.skip')).color")}
+
+
+_STROKES = "paths => paths.map(path => getComputedStyle(path).stroke)"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_names_without_end_do_not_make_the_page_wider(width: int, show: Show) -> None:
+    """Whatever is chosen and opened, only boxes of their own are scrolled, and the heads of the table stay low."""
+    page = show(extreme(), viewport={"width": width, "height": 844})
+    page.evaluate("document.querySelectorAll('details').forEach(found => { found.open = true; })")
+    page.locator(".chooser select").nth(1).select_option(index=1)
+    assert not wide(page)
+    assert page.locator(".heat thead").evaluate("head => head.getBoundingClientRect().height") < 300
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -437,13 +472,84 @@ def test_without_scripts_everything_that_matters_is_there(show: Show) -> None:
     for figure in edit.locator("figure").all():
         expect(figure).to_be_visible()
     assert edit.locator(".states > li").count() == 3
-    assert edit.locator("figure .differs").count() > 0
+    assert edit.locator("figure .frame").count() > 0
     expect(page.locator("form")).to_be_hidden()
     expect(page.locator(".heat")).to_be_visible()
     page.locator('.heat a[href="#turns/approve@async"]').click()
     expect(section(page, "turns/approve@async").locator(".question")).to_be_visible()
-    page.locator('a[href="#claim:core/one@1"]:visible').first.click()
-    expect(page.locator(".glossary div:target")).to_be_visible()
+    page.locator(".seen a", has_text="core/one@1").locator("visible=true").first.click()
+    expect(page.locator(".glossary :target")).to_have_text("core/one@1")
+    page.goto(f"{page.url.partition('#')[0]}#claim:core/one@1")
+    expect(page.locator(".glossary :target")).to_contain_text("core/one@1")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_over_http_a_browser_asks_for_the_page_alone(scripts: bool, browser: Browser, tmp_path: Path) -> None:
+    """Served from this machine, the page is all that is asked for: no icon, and nothing that the policy has to refuse."""
+    asked: list[str] = []
+    said: list[str] = []
+    (tmp_path / "report.html").write_text(made(history()), "utf-8")
+    with serving(tmp_path, asked) as address:
+        context = browser.new_context(java_script_enabled=scripts)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(f"{address}/report.html#case=decisions/edit")
+        expect(page.locator("h1")).to_be_visible()
+        assert page.locator("link[rel=icon]").get_attribute("href") == "data:,"
+        page.wait_for_timeout(500)
+        context.close()
+    assert asked == ["/report.html"]
+    assert said == []
+
+
+@contextmanager
+def serving(folder: Path, asked: list[str]) -> Iterator[str]:
+    """Serve a folder on the loopback, and keep the paths that are asked for."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_words: object) -> None:
+            asked.append(self.path)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+# --- who does not see it
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_screen_reader_finds_its_way(scripts: bool, show: Show) -> None:
+    """No level of headings is left out, every table has heads, a picture is read in the order of its lanes, or says where it is."""
+    page = show(history(), "#decisions/edit", java_script_enabled=scripts)
+    page.evaluate("document.querySelectorAll('details').forEach(found => { found.open = true; })")
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4, h5')].map(head => Number(head.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    assert page.locator("table").evaluate_all("tables => tables.every(table => table.querySelector('th[scope]'))")
+    assert page.locator("th:not([scope])").count() == 0
+    read = section(page, "decisions/edit").locator("figure").first.aria_snapshot()
+    said = [read.index(words) for words in ("model proposes", "reviewer is shown", "tool dispatched", "messages answer")]
+    assert said == sorted(said)
+    again = page.get_by_role("img", name="as in")
+    assert (again.count() > 0) is not scripts
+    assert page.locator("svg[role=img]:not([aria-label])").count() == 0
+
+
+def test_the_letters_of_the_table_are_words_where_it_matters(show: Show) -> None:
+    """The verdict of a cell that has the focus is a word, and so are those of a case and of its claims."""
+    page = show(history())
+    page.locator('.heat td[tabindex="0"]').focus()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "decisions/approve at 1.0.0: PASS"
+    page.goto(f"{page.url.partition('#')[0]}#decisions/edit")
+    edit = section(page, "decisions/edit")
+    assert edit.locator(".states .badge").all_text_contents() == ["PASS", "UNKNOWN", "FAIL"]
+    assert {"PASS", "FAIL"} <= {text.strip() for text in edit.locator(".claim td").all_text_contents()}
 
 
 def test_a_drawing_that_is_used_again_is_seen_without_scripts(show: Show) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from capture.authority import same
-from capture.document import Document
+from capture.document import Document, line
 
 __all__ = ["COLUMNS", "actions", "faults", "row", "status", "stored_action"]
 
@@ -70,8 +70,8 @@ def _json(value: object) -> str:
 
 
 def _kept(case: Document) -> str:
-    kept = case["observations"]["proposals"]
-    return "; ".join(f"{_origin(found, _calls(case).get(found['call']))}, id {found['call']}" for found in kept) or "none"
+    kept, calls = case["observations"]["proposals"], _calls(case)
+    return "; ".join(f"{_origin(found, calls.get(found['call']))}, id {found['call']}" for found in kept) or "none"
 
 
 def _calls(case: Document) -> Mapping[str, Document]:
@@ -108,9 +108,8 @@ def _stored(case: Document) -> str:
 def _stored_value(value: Any, case: Document) -> str:
     if not isinstance(value, Mapping) or not value:
         return _json(value)
-    return (
-        "{" + ", ".join(f"{call}: {_stored_origin(action, _calls(case).get(call))}" for call, action in sorted(value.items())) + "}"
-    )
+    calls = _calls(case)
+    return "{" + ", ".join(f"{call}: {_stored_origin(action, calls.get(call))}" for call, action in sorted(value.items())) + "}"
 
 
 def _stored_origin(stored: Any, call: Document | None) -> str:
@@ -126,18 +125,24 @@ def stored_action(stored: Any) -> Document | None:
 
 
 def _received(case: Document) -> str:
-    received = case["observations"]["received"]
-    calls = case["calls"]
-    return "; ".join(_origin(found, _caller(found, calls)) for found in received) or "nothing"
+    received = [{"tool": found["tool"], "args": found["args"]} for found in case["observations"]["received"]]
+    known = _origins(case)
+    return "; ".join(known.get(line(action)) or actions([action]) for action in received) or "nothing"
 
 
-def _caller(found: Document, calls: Sequence[Document]) -> Document | None:
-    action = {"tool": found["tool"], "args": found["args"]}
-    return next((call for call in calls if any(same(action, known) for known in (call["proposed"], *_edits(call)))), None)
+def _origins(case: Document) -> dict[bytes, str]:
+    """Return where a tool and its arguments come from: the first call that proposed them, or in which an edit put them in place."""
+    known: dict[bytes, str] = {}
+    for call in case["calls"]:
+        known.setdefault(line(call["proposed"]), "original arguments")
+        for edited in _edits(call):
+            known.setdefault(line(edited), "replacement")
+    return known
 
 
 def _links(case: Document) -> str:
-    links = [_link(found, _calls(case).get(found["call"])) for found in case["observations"]["links"]]
+    calls = _calls(case)
+    links = [_link(found, calls.get(found["call"])) for found in case["observations"]["links"]]
     skipped = (
         "no tools step" if links and not any("tools" in found["next"] for found in case["observations"]["stored_edits"]) else ""
     )

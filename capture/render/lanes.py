@@ -4,7 +4,8 @@ It is narrow, so that two fit beside each other and one fits a phone, and holds 
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -18,36 +19,33 @@ from capture.render.wrapping import wrapped
 
 __all__ = ["STYLE", "WIDTH", "Box", "Panel", "boxes", "differing", "numbered", "panel", "picture"]
 
-LANES = ("model", "reviewer", "checkpoint", "tool", "messages")
+WIDTH = 386
 
-WIDTH = 400
+_LEFT, _RIGHT, _SPINE, _HEAD, _LINE, _GAP = 88, WIDTH - 4, 79, 24, 15, 6
 
-_LEFT, _SPINE, _HEAD, _LINE, _GAP = 94, 83, 24, 15, 6
-
-_COLUMNS, _MOST_LINES, _LONGEST = 41, 60, 600
+_COLUMNS, _MOST_LINES, _MOST_BOXES, _LONGEST = 41, 60, 12, 600
 
 STYLE = """\
 .way { font: 12px system-ui, sans-serif; }
-.way .band { fill: #f5f4f1; }
-.way .lane { fill: #6a665f; font-size: 11px; font-weight: 600; }
-.way .head { fill: #22201d; font-weight: 600; }
-.way .tag { fill: #6a665f; font-size: 11px; text-anchor: end; }
-.way .line { fill: #22201d; font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre; }
+.way text { fill: #22201d; font-weight: 600; }
+.way .lane { fill: #6a665f; font-size: 11px; }
+.way .tag { fill: #6a665f; font-size: 11px; font-weight: 400; text-anchor: end; }
+.way .line { font: 11px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre; }
 .way path { fill: none; stroke-linecap: round; stroke-linejoin: round; }
-.way .band, .way .original, .way .replacement { stroke: none; }
+.way .band { fill: #f5f4f1; stroke: none; }
 .way .spine { stroke: #c4bfb6; stroke-width: 2; }
-.way .o { fill: #e9f0fb; stroke: #3a66b7; }
-.way .r { fill: #fdeedd; stroke: #b3570c; stroke-width: 2; }
-.way .n { fill: none; stroke: #a9a49b; stroke-dasharray: 4 3; }
-.way .dots { stroke-width: 9; }
+.way .o path, .way .dots { fill: #e9f0fb; stroke: #3a66b7; }
+.way .r path, .way .r.dots { fill: #fdeedd; stroke: #b3570c; stroke-width: 2; }
+.way .n path { stroke: #78736a; stroke-dasharray: 4 3; }
+.way .dots, .way .r.dots { stroke-width: 9; }
 @media (prefers-color-scheme: dark) {
   .way .band { fill: #211f1d; }
+  .way text { fill: #ece8e1; }
   .way .lane, .way .tag { fill: #a7a198; }
-  .way .head, .way .line { fill: #ece8e1; }
   .way .spine { stroke: #57524b; }
-  .way .o { fill: #1b2940; stroke: #7da7ee; }
-  .way .r { fill: #3d2711; stroke: #f0a35c; }
-  .way .n { stroke: #78736a; }
+  .way .o path, .way .dots { fill: #1b2940; stroke: #7da7ee; }
+  .way .r path, .way .r.dots { fill: #3d2711; stroke: #f0a35c; }
+  .way .n path { stroke: #8d877d; }
 }
 """
 """What the classes of a picture look like: once in a page, or inside a picture that stands alone."""
@@ -69,13 +67,13 @@ class Box:
 
 @dataclass(frozen=True)
 class Panel:
-    """The drawing of one call: what it shows in words, the markup inside its SVG, already escaped, and its height."""
+    """The drawing of one call: the markup inside its SVG, already escaped, its height, and a frame around what differs."""
 
     call: str | None
     name: str
-    spoken: str
     markup: str
     height: int
+    frame: str
 
 
 def picture(case: Document) -> str:
@@ -104,8 +102,12 @@ def _way(call: Document) -> str:
 
 def numbered(calls: Sequence[Document]) -> list[tuple[str, Document]]:
     """Name calls by id and count, since calls can share an id or have none."""
-    ids = [call["call"] or "" for call in calls]
-    return [(f"{name} {ids[:place].count(name)}", call) for place, (name, call) in enumerate(zip(ids, calls, strict=True))]
+    found, seen = [], Counter[str]()
+    for call in calls:
+        name = call["call"] or ""
+        found.append((f"{name} {seen[name]}", call))
+        seen[name] += 1
+    return found
 
 
 def differing(call: Document, other: Document | None) -> frozenset[str]:
@@ -119,62 +121,69 @@ def differing(call: Document, other: Document | None) -> frozenset[str]:
 
 def boxes(call: Document) -> list[Box]:
     """Return the way of a call, in the order in which it went, and in the end how the messages keep it."""
+    dispatched = [list(group) for _, group in groupby(call["dispatched"], key=_json)]
     return [
         Box("model", "proposed", "proposes", "o", _action(call["proposed"])),
-        *_shown(call),
-        *_decided(call),
-        *_stored(call),
-        *_dispatched(call),
-        *_reported(call),
+        *_several(call, "reviewer", "shown", call["shown"], _shown),
+        *_several(call, "reviewer", "decided", call["decided"], _decided),
+        *_several(call, "checkpoint", "stored", call["checkpointed"], _stored),
+        *_several(call, "tool", "dispatched", dispatched, _dispatched),
+        *_several(call, "messages", "reported", call["reported"], _reported),
         _kept(call),
     ]
 
 
-def _shown(call: Document) -> Iterator[Box]:
-    for number, action in enumerate(call["shown"]):
-        yield Box("reviewer", f"shown {number}", "is shown", _origin(action, call), _action(action))
-    if not call["shown"]:
-        yield Box("reviewer", "shown", "is shown nothing", "n", ())
+_NONE = {
+    "shown": "is shown nothing",
+    "stored": "stores no replacement",
+    "dispatched": "never dispatched",
+    "reported": "no answer",
+}
+
+_Said = tuple[str, str, tuple[str, ...]]
+"""The head, the kind and the lines of a box."""
 
 
-def _decided(call: Document) -> Iterator[Box]:
-    for number, decision in enumerate(call["decided"]):
-        key, verb = f"decided {number}", f"{decision['type']}s"
-        if "edited_action" in decision:
-            action = {"tool": decision["edited_action"]["name"], "args": decision["edited_action"]["args"]}
-            yield Box("reviewer", key, verb, _origin(action, call), _action(action))
-        else:
-            message = tuple(decision["message"].split("\n")) if decision.get("message") else ()
-            yield Box("reviewer", key, verb, "o" if decision["type"] == "approve" else "n", message)
+def _several(call: Document, lane: str, key: str, found: Sequence[Any], said: Callable[[Any, Document], _Said]) -> Iterator[Box]:
+    """Yield a box for each of several pieces of evidence, but not for hundreds, and one that says so if there is none."""
+    for number, one in enumerate(found[:_MOST_BOXES]):
+        yield Box(lane, f"{key} {number}", *said(one, call))
+    if len(found) > _MOST_BOXES:
+        yield Box(lane, f"{key} more", f"… and {len(found) - _MOST_BOXES} more, in results.json", "n", ())
+    if not found and key in _NONE:
+        yield Box(lane, key, _NONE[key], "n", ())
 
 
-def _stored(call: Document) -> Iterator[Box]:
-    for number, stored in enumerate(call["checkpointed"]):
-        action = stored_action(stored)
-        kind, lines = ("r", (_json(stored),)) if action is None else (_origin(action, call), _action(action))
-        yield Box("checkpoint", f"stored {number}", "stores a replacement", kind, lines)
-    if not call["checkpointed"]:
-        yield Box("checkpoint", "stored", "stores no replacement", "n", ())
+def _shown(action: Document, call: Document) -> _Said:
+    return "is shown", _origin(action, call), _action(action)
 
 
-def _dispatched(call: Document) -> Iterator[Box]:
-    groups = [list(group) for _, group in groupby(call["dispatched"], key=_json)]
-    for number, group in enumerate(groups):
-        times = "" if len(group) == 1 else f" {len(group)} times"
-        yield Box("tool", f"dispatched {number}", f"dispatched{times}", _origin(group[0], call), _action(group[0]))
-    if not groups:
-        yield Box("tool", "dispatched", "never dispatched", "n", ())
+def _decided(decision: Document, call: Document) -> _Said:
+    verb = f"{decision['type']}s"
+    if "edited_action" in decision:
+        action = {"tool": decision["edited_action"]["name"], "args": decision["edited_action"]["args"]}
+        return verb, _origin(action, call), _action(action)
+    message = tuple(decision["message"].split("\n")) if decision.get("message") else ()
+    return verb, "o" if decision["type"] == "approve" else "n", message
 
 
-def _reported(call: Document) -> Iterator[Box]:
-    for number, reported in enumerate(call["reported"]):
-        content = reported["content"]
-        lines = content.split("\n") if isinstance(content, str) else [_json(content)]
-        known = reported["status"] in ("success", "error")
-        head, before = (f"answer, {reported['status']}", []) if known else ("answer", [f"status: {_json(reported['status'])}"])
-        yield Box("messages", f"reported {number}", head, "n", (*before, *lines))
-    if not call["reported"]:
-        yield Box("messages", "reported", "no answer", "n", ())
+def _stored(stored: Any, call: Document) -> _Said:
+    action = stored_action(stored)
+    kind, lines = ("r", (_json(stored),)) if action is None else (_origin(action, call), _action(action))
+    return "stores a replacement", kind, lines
+
+
+def _dispatched(group: Sequence[Document], call: Document) -> _Said:
+    times = "" if len(group) == 1 else f" {len(group)} times"
+    return f"dispatched{times}", _origin(group[0], call), _action(group[0])
+
+
+def _reported(reported: Document, _call: Document) -> _Said:
+    content = reported["content"]
+    lines = content.split("\n") if isinstance(content, str) else [_json(content)]
+    if reported["status"] in ("success", "error"):
+        return f"answer, {reported['status']}", "n", tuple(lines)
+    return "answer", "n", (f"status: {_json(reported['status'])}", *lines)
 
 
 def _kept(call: Document) -> Box:
@@ -200,26 +209,22 @@ def _json(value: Any) -> str:
 
 
 def panel(call: Document, name: str, marked: Collection[str] = ()) -> Panel:
-    """Return the drawing of a call; the boxes whose keys are `marked` are drawn as differing from another picture."""
-    top, drawn, bands, places = 0, [], [], []
+    """Return the drawing of a call, and the frame of the boxes whose keys are `marked`, beside it, so that equal ways are equal."""
+    top, drawn, bands, places, frames = 0, [], [], [], []
     for lane, inside in groupby(boxes(call), key=lambda box: box.lane):
         band = top
+        drawn.append(f'<text class="lane" x="4" y="{top + 22}">{lane}</text>')
         top += _GAP
         for box in inside:
-            height, markup = _drawn(box, top, marked=box.key in marked)
+            height, shape, markup = _drawn(box, top)
             drawn.append(markup)
             places.append((box.kind, top + 12))
+            frames += [shape] if box.key in marked else []
             top += height + _GAP
-        bands.append((lane, band, top - band))
+        bands.append(f"M0 {band}h{WIDTH}v{top - band}H0z")
         top += 2
-    return Panel(call["call"], name, _way(call), "\n".join([*_lanes(bands), *_route(places), *drawn]), top - 2)
-
-
-def _lanes(bands: Iterable[tuple[str, int, int]]) -> Iterator[str]:
-    known = list(bands)
-    path = "".join(f"M0 {top}h{WIDTH}v{height}H0z" for _, top, height in known)
-    yield f'<path class="band" d="{path}"/>'
-    yield f'<text class="lane">{"".join(f"""<tspan x="8" y="{top + 22}">{lane}</tspan>""" for lane, top, _ in known)}</text>'
+    ground = f'<path class="band" d="{"".join(bands)}"/>'
+    return Panel(call["call"], name, "\n".join([ground, *_route(places), *drawn]), top - 2, "".join(frames))
 
 
 def _route(places: Sequence[tuple[str, int]]) -> Iterator[str]:
@@ -231,23 +236,23 @@ def _route(places: Sequence[tuple[str, int]]) -> Iterator[str]:
             yield f'<path class="dots {kind}" d="{dots}"/>'
 
 
-def _drawn(box: Box, top: int, *, marked: bool) -> tuple[int, str]:
-    """Return the height of a box and its markup."""
+def _drawn(box: Box, top: int) -> tuple[int, str, str]:
+    """Return the height of a box, its outline and its markup."""
     lines = _lines(box)
     height = _HEAD + _LINE * len(lines) + (4 if lines else 0)
-    text = f'<text class="head" x="{_LEFT + 10}" y="{top + 17}">{escape(visible(box.head))}</text>'
-    tag = f'<text class="tag" x="{WIDTH - 14}" y="{top + 17}">not as proposed</text>' if box.kind == "r" else ""
+    shape = f"M{_LEFT} {top}H{_RIGHT}v{height}H{_LEFT}z"
+    head = f'<text x="{_LEFT + 10}" y="{top + 17}">{escape(visible(box.head))}</text>'
+    tag = f'<text class="tag" x="{_RIGHT - 8}" y="{top + 17}">not as proposed</text>' if box.kind == "r" else ""
     spans = "".join(
         f"<tspan {_place(number, top, first=first)}>{escape(line)}</tspan>" for number, (first, line) in enumerate(lines)
     )
     body = f'<text class="line">{spans}</text>' if lines else ""
-    shape = f'<path class="{box.kind}" d="M{_LEFT} {top}H{WIDTH - 6}v{height}H{_LEFT}z"/>'
-    group = f'<g class="box differs" data-key="{box.key}">' if marked else f'<g class="box" data-key="{box.key}">'
-    return height, f"{group}{shape}{text}{tag}{body}</g>"
+    group = f'<g class="box {box.kind}" data-key="{box.key}">'
+    return height, shape, f'{group}<path d="{shape}"/>{head}{tag}{body}</g>'
 
 
 def _place(number: int, top: int, *, first: bool) -> str:
-    return f'x="{_LEFT + (10 if first else 22)}" y="{top + 34 + _LINE * number}"'
+    return f'x="{_LEFT + (10 if first else 20)}" y="{top + 34 + _LINE * number}"'
 
 
 def _lines(box: Box) -> list[tuple[bool, str]]:

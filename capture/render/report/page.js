@@ -3,6 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const letters = { PASS: ["P", "p"], FAIL: ["F", "f"], UNKNOWN: ["?", "u"] };
+  const verdicts = { P: "PASS", F: "FAIL", "?": "UNKNOWN" };
   const heat = document.querySelector(".heat");
   const form = document.querySelector(".filter");
   const shared = data.shared;
@@ -14,28 +15,34 @@
     return found;
   };
 
-  // A drawing that is used again becomes one of its own, to be read, searched and marked.
+  // A drawing that is used again becomes one of its own, to be read, searched and marked; the frames are for those without scripts.
   for (const use of document.querySelectorAll(".way > use")) {
     const way = use.parentElement;
     const twin = document.getElementById(use.getAttribute("href").slice(1));
     use.replaceWith(...[...twin.children].map((part) => part.cloneNode(true)));
     way.setAttribute("role", "group");
+    way.removeAttribute("aria-label");
   }
+  for (const frame of document.querySelectorAll(".frame")) frame.remove();
 
   // --- what each case has at each pin
 
+  const keys = Object.keys(data.cases);
   const at = {};
-  for (const [key, runs] of Object.entries(data.cases)) {
+  const judged = {};
+  for (const [place, [key, runs]] of Object.entries(data.cases).entries()) {
     at[key] = runs.flatMap(([state, count]) => Array(count).fill(state));
+    judged[key] = [...data.verdicts[place]].map((letter) => verdicts[letter]);
   }
-  const verdict = (key, place) => (at[key][place] === null ? null : data.verdicts[key][at[key][place]]);
+  const verdict = (key, place) => (at[key][place] === null ? null : judged[key][at[key][place]]);
   const words = (key, place) => verdict(key, place) || "not there";
   const sections = new Map([...document.querySelectorAll(".case")].map((found) => [found.dataset.key, found]));
   const rows = [...heat.querySelectorAll("tbody tr:not(.family)")].map((tr) => ({
     tr,
     key: tr.querySelector("a").getAttribute("href").slice(1),
   }));
-  const changed = new Set(Object.values(data.changes).flat());
+  const changes = new Map(Object.entries(data.changes).map(([pin, places]) => [pin, new Set(places.map((place) => keys[place]))]));
+  const changed = new Set([...changes.values()].flatMap((found) => [...found]));
   const last = data.pins.length - 1;
 
   // --- the table: its columns, and the keys that move in it
@@ -169,7 +176,6 @@
     const told = made("p");
     told.setAttribute("aria-live", "polite");
     chooser.append(told);
-    section.querySelector(".question").nextElementSibling.before(chooser);
     section.querySelector(".pictures").before(chooser);
     return chooser;
   };
@@ -184,7 +190,7 @@
     const items = [...section.querySelectorAll(".states > li")];
     for (const item of items) item.classList.toggle("chosen", states.includes(Number(item.dataset.state)));
     const numbers = states.map((state) => items.find((item) => Number(item.dataset.state) === state)?.dataset.picture);
-    for (const cell of section.querySelectorAll(".claims thead [data-state]")) cell.classList.toggle("chosen", states.includes(Number(cell.dataset.state)));
+    for (const cell of section.querySelectorAll(".seen thead [data-state]")) cell.classList.toggle("chosen", states.includes(Number(cell.dataset.state)));
     showPictures(section, numbers, [one, two]);
     chooser.lastElementChild.textContent = two === null ? "" : told(key, [one, two], states, numbers);
   };
@@ -201,7 +207,7 @@
       figure.classList.toggle("beside", number === numbers[1] && numbers[0] !== numbers[1]);
       figure.classList.toggle("alone", new Set(numbers.filter((found) => found !== undefined)).size === 1);
       const named = places.filter((place, side) => place !== null && numbers[side] === number).reverse();
-      figure.querySelector(".which").textContent = named.map(short).join(" and ");
+      figure.querySelector("figcaption b").textContent = named.map(short).join(" and ");
       mark(figure, null);
     }
     const [one, two] = numbers.map((number) => figures.get(number));
@@ -211,10 +217,11 @@
     }
   };
   const mark = (figure, other) => {
-    for (const way of figure.querySelectorAll(".way")) {
-      const twin = other && [...other.querySelectorAll(".way")].find((found) => found.dataset.call === way.dataset.call);
+    const twins = other ? calls(other) : new Map();
+    for (const [name, way] of calls(figure)) {
+      const boxes = new Map([...(twins.get(name)?.querySelectorAll(".box") || [])].map((box) => [box.dataset.key, box]));
       for (const box of way.querySelectorAll(".box")) {
-        const match = twin && [...twin.querySelectorAll(".box")].find((found) => found.dataset.key === box.dataset.key);
+        const match = boxes.get(box.dataset.key);
         const differs = Boolean(other) && !(match && form_(match) === form_(box));
         box.classList.toggle("differs", differs);
         const lines = new Set(match ? [...match.querySelectorAll("tspan")].map((line) => line.textContent) : []);
@@ -222,7 +229,18 @@
       }
     }
   };
-  const form_ = (box) => [box.querySelector("path").className.baseVal, ...[...box.querySelectorAll("text")].map((text) => text.textContent)].join("\n");
+  // Calls are the same by their ids and, as ids can be shared, by their count.
+  const calls = (figure) => {
+    const seen = new Map();
+    const found = new Map();
+    for (const call of figure.querySelectorAll(".call")) {
+      const id = call.querySelector("p").textContent;
+      seen.set(id, (seen.get(id) || 0) + 1);
+      found.set(`${id} ${seen.get(id)}`, call);
+    }
+    return found;
+  };
+  const form_ = (box) => [["o", "r", "n"].find((kind) => box.classList.contains(kind)), ...[...box.querySelectorAll("text")].map((text) => text.textContent)].join("\n");
   const newest = (key) => at[key].findLastIndex((state) => state !== null);
   for (const section of sections.values()) {
     section.querySelector("details").addEventListener("toggle", (event) => {
@@ -232,11 +250,8 @@
 
   // --- the filter
 
-  const texts = new Map();
-  const text = (key) => {
-    if (!texts.has(key)) texts.set(key, `${key} ${sections.get(key).textContent}`.toLowerCase());
-    return texts.get(key);
-  };
+  // Read before anything is chosen: what the script adds to a case is nothing that results say.
+  const texts = new Map([...sections].map(([key, section]) => [key, `${key} ${section.textContent}`.toLowerCase()]));
   const fields = ["q", "family", "verdict", "changed"];
   const value = (name) => form.elements[name]?.value || "";
   const fits = (key) => {
@@ -244,17 +259,17 @@
     return (
       (!value("family") || key.startsWith(`${value("family")}/`)) &&
       (!value("verdict") || verdict(key, last) === value("verdict")) &&
-      (!among || (among === "any" ? changed.has(key) : (data.changes[among] || []).includes(key))) &&
-      value("q").toLowerCase().split(/\s+/).every((word) => text(key).includes(word))
+      (!among || (among === "any" ? changed.has(key) : changes.get(among)?.has(key))) &&
+      value("q").toLowerCase().split(/\s+/).every((word) => texts.get(key).includes(word))
     );
   };
   const filter = () => {
-    const kept = new Set(Object.keys(data.cases).filter(fits));
+    const kept = new Set(keys.filter(fits));
     for (const { tr, key } of rows) tr.hidden = !kept.has(key);
     for (const [key, section] of sections) section.hidden = !kept.has(key);
     for (const body of heat.tBodies) body.hidden = [...body.rows].slice(1).every((tr) => tr.hidden);
     for (const group of document.querySelectorAll(".group")) group.hidden = [...group.querySelectorAll(".case")].every((found) => found.hidden);
-    const all = Object.keys(data.cases).length;
+    const all = keys.length;
     form.elements.count.textContent = kept.size === all ? `${all} ${all === 1 ? "case" : "cases"}` : `${kept.size} of ${all} cases`;
     rove(visibleRows()[0]?.cells[1]);
   };

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -16,10 +16,11 @@ from capture.claims import CLAIMS
 from capture.document import Document
 from capture.render.lanes import STYLE, WIDTH
 from capture.render.printable import visible
+from capture.render.report.faults import sentence
 from capture.render.report.history import Change, changes_by_pin
 from capture.render.report.releases import Releases, releases
 from capture.render.report.rows import Row, rows
-from capture.render.report.sections import Section, Sources, section
+from capture.render.report.sections import Section, Sources, sections
 from capture.render.report.ways import Ways
 from capture.transitions import transitions
 from capture.verdict import REASONS
@@ -27,6 +28,8 @@ from capture.verdict import REASONS
 __all__ = ["page"]
 
 _FOLDER = Path(__file__).parent
+
+_LONGEST = 4000
 
 _VERDICTS = ("PASS", "FAIL", "UNKNOWN")
 
@@ -43,9 +46,9 @@ def page(results: Document, sources: Sources, digest: str | None = None) -> str:
     told = transitions(results)
     found = rows(results)
     known = releases(results["pins"], told)
-    sections = [section(row, known, sources) for row in found]
     keys = {(row.case, row.digest): row.key for row in found}
     changed = changes_by_pin(told, keys)
+    judged = sorted({claim["claim"] for row in found for state in row.states for claim in state["claims"]})
     style, script = _read("page.css") + STYLE, _read("page.js")
     return (
         _environment()
@@ -62,8 +65,10 @@ def page(results: Document, sources: Sources, digest: str | None = None) -> str:
             places={name: place for place, name in enumerate(known.names)},
             changes=changed,
             changing={case for change in changed for case in _cases(change)},
-            families=_families(sections),
-            claims=[(name, CLAIMS.get(name)) for name in _judged(sections)],
+            families=_families(sections(found, known, sources)),
+            failing=_failing(results["pins"][-1], keys),
+            claims=[(name, CLAIMS.get(name)) for name in judged],
+            numbers={name: number for number, name in enumerate(judged, start=1)},
             reasons=[(name, REASONS[name]) for name in _unknown(results)],
             packages=sorted({package for pin in results["pins"] for package in pin["packages"]}),
             width=WIDTH,
@@ -80,8 +85,14 @@ def _families(sections: Sequence[Section]) -> list[tuple[str, list[Section]]]:
     return [(family, list(group)) for family, group in groupby(sections, key=lambda found: found.row.family)]
 
 
-def _judged(sections: Iterable[Section]) -> list[str]:
-    return sorted({claim.name for found in sections for claim in found.claims})
+def _failing(pin: Document, keys: Mapping[tuple[str, str], str]) -> list[tuple[str, str, list[str]]]:
+    """Return the claims that FAIL at a pin, in their own words, with the cases; those of most cases first."""
+    found: dict[str, list[str]] = {}
+    for case in pin["cases"]:
+        for claim in case["claims"]:
+            if claim["verdict"] == "FAIL":
+                found.setdefault(claim["claim"], []).append(keys[case["case"], case["digest"]])
+    return [(name, sentence(name), cases) for name, cases in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))]
 
 
 def _unknown(results: Document) -> list[str]:
@@ -92,21 +103,25 @@ def _unknown(results: Document) -> list[str]:
 
 
 def _data(known: Releases, found: Sequence[Row], changed: Sequence[Change]) -> Mapping[str, Any]:
-    """Return the pins, the columns, and for each case its runs of states, each as the state and how many pins have it."""
+    """Return the pins, the columns, and for each case its runs of states, each as the state and how many pins have it.
+
+    The verdicts of its states are a letter each, in the order of the cases; and the cases that changed at a pin are their places.
+    """
+    places = {row.key: place for place, row in enumerate(found)}
     return {
         "pins": known.names,
         "shared": known.shared,
         "many": len(known.names) > 1,
         "columns": [[column.first, column.last] for column in known.columns],
         "cases": {row.key: [[run.state, run.last - run.first + 1] for run in row.runs()] for row in found},
-        "verdicts": {row.key: [state["verdict"] for state in row.states] for row in found},
-        "changes": {change.pin: _cases(change) for change in changed},
+        "verdicts": ["".join(_LETTERS[state["verdict"]] for state in row.states) for row in found],
+        "changes": {change.pin: [places[key] for key in _cases(change)] for change in changed},
     }
 
 
 def _island(value: object) -> Markup:
     """Return JSON that stands in a script element and cannot end it: no character of markup, nothing but ASCII."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(value, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return Markup(text)  # noqa: S704 -- has no markup left
@@ -116,8 +131,12 @@ def _island(value: object) -> Markup:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the policy of the page: these styles and this script, by their digests, and nothing from anywhere."""
-    return f"default-src 'none'; style-src {_source(style)}; script-src {_source(script)}; base-uri 'none'; form-action 'none'"
+    """Return the policy of the page: these styles and this script, by their digests, and nothing from anywhere.
+
+    Pictures in the page itself are let through, for the empty icon: without one a browser asks its server for /favicon.ico.
+    """
+    inside = f"style-src {_source(style)}; script-src {_source(script)}"
+    return f"default-src 'none'; img-src data:; {inside}; base-uri 'none'; form-action 'none'"
 
 
 def _source(text: str) -> str:
@@ -146,8 +165,11 @@ def _environment() -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Return what is put into the page: every text with what cannot be seen in it as its escape; markup is ours."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    """Return what is put into the page: no text without end, each with what cannot be seen in it as its escape; markup is ours."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    left = len(value) - _LONGEST
+    return visible(value if left <= 0 else f"{value[:_LONGEST]}… and {left} characters more, in results.json")
 
 
 def _many(count: int, what: str) -> str:

@@ -39,6 +39,12 @@ class Releases:
         """Return the names of the first and the last of several pins."""
         return self.short(first) if first == last else f"{self.short(first)} to {self.short(last)}"
 
+    def spans(self, at: Sequence[int | None], states: Collection[int]) -> str:
+        """Return the pins at which a case has one of these states; `at` is its state at each pin."""
+        found = groupby(range(len(at)), key=lambda place: at[place] in states)
+        runs = [list(places) for among, places in found if among]
+        return ", ".join(self.span(places[0], places[-1]) for places in runs)
+
 
 def releases(pins: Sequence[Document], transitions: Document) -> Releases:
     """Return the pins of results, unfolded where a case or claim has another verdict than before, or none is known."""

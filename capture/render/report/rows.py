@@ -1,5 +1,6 @@
 """The rows of a report: each case with its distinct states, and which of them it has at each pin."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -8,6 +9,10 @@ from capture import document
 from capture.document import Document
 
 __all__ = ["Row", "Run", "rows"]
+
+_SHORT = 8
+
+_LONGEST = 200
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ def rows(results: Document) -> list[Row]:
     for place, pin in enumerate(pins):
         for case in pin["cases"]:
             at[case["case"], case["digest"]][place] = case
-    names = [name for name, _ in forms]
-    return [_row(_key(*form, names), *form, at[form], digests) for form in forms]
+    return [_row(key, *form, at[form], digests) for key, form in zip(_keys(forms), forms, strict=True)]
 
 
 def _digests(pins: Sequence[Document]) -> dict[int, str]:
@@ -76,5 +80,14 @@ def _row(key: str, name: str, digest: str, at: Sequence[Document | None], digest
     return Row(key, name, digest, tuple(states.values()), tuple(places))
 
 
-def _key(name: str, digest: str, names: Sequence[str]) -> str:
-    return name if names.count(name) == 1 else f"{name}~{digest[:8]}"
+def _keys(forms: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield a name for each form of a case: its id, with as much of the digest as it takes if there are several forms.
+
+    An id without end is cut: it stands in links and attributes.
+    """
+    ids = Counter(name for name, _ in forms)
+    short = Counter((name, digest[:_SHORT]) for name, digest in forms)
+    for name, digest in forms:
+        known = digest[:_SHORT] if short[name, digest[:_SHORT]] == 1 else digest
+        short_name = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}~{document.digest(name.encode())}"
+        yield short_name if ids[name] == 1 else f"{short_name}~{known}"
