@@ -124,13 +124,13 @@ def find(name: str) -> Pin:
 def find_all(names: Iterable[str]) -> list[Pin]:
     """Return the pins with these names or paths, in this order; two with one name are refused."""
     found = [find(name) for name in names]
-    refuse_twice(found)
+    refuse_twice(known.name for known in found)
     return found
 
 
-def refuse_twice(pins: Iterable[Pin]) -> None:
-    """Refuse pins of which two have one name."""
-    named = [pin.name for pin in pins]
+def refuse_twice(names: Iterable[str]) -> None:
+    """Refuse names of pins of which two are the same."""
+    named = list(names)
     for twice in sorted({name for name in named if named.count(name) > 1}):
         raise InputRefused(f"pin {twice}: named twice.", "Name each pin once.")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from capture import document, evidence, histories, kept, results, run_folder
 from capture.case import Case
+from capture.demand import Unmade
 from capture.document import Document
 from capture.interpreter import Interpreter
 from capture.judgement import Judge
@@ -41,7 +42,7 @@ class Run:
     results: Document
 
 
-def run_pins(pins: Sequence[Pin], cases: Cases, plan: Plan) -> Run:
+def run_pins(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
     judge = Judge(keeping=not plan.fresh)
     with run_folder.claimed(plan.folder):
@@ -81,10 +82,12 @@ def save(found: Document, outcomes: Mapping[str, Outcome], folder: Path) -> None
     document.write(folder / "results.json", document.canonical(results.packed(found)))
 
 
-def _outcomes(pins: Sequence[Pin], cases: Cases, plan: Plan, judge: Judge) -> Mapping[str, Outcome]:
-    if len(pins) == 1:
-        return {pins[0].name: see(pins[0], cases, plan, judge)}
-    return Matrix(cases(), plan.python, plan.folder, judge, plan.fresh).outcomes(pins, plan.workers)
+def _outcomes(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan, judge: Judge) -> Mapping[str, Outcome]:
+    made = [pin for pin in pins if isinstance(pin, Pin)]
+    if len(made) == len(pins) == 1:
+        return {made[0].name: see(made[0], cases, plan, judge)}
+    seen = Matrix(cases(), plan.python, plan.folder, judge, plan.fresh).outcomes(made, plan.workers)
+    return {pin.name: seen[pin.name] if isinstance(pin, Pin) else Broken(pin.message) for pin in pins}
 
 
 def machine(outcome: Outcome) -> Mapping[str, Any]:

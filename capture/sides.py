@@ -75,7 +75,7 @@ def _once(pins: Iterable[Pin]) -> list[Pin]:
     for known in pins:
         if known not in found:
             found.append(known)
-    refuse_twice(found)
+    refuse_twice(known.name for known in found)
     return found
 
 

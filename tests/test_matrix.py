@@ -187,6 +187,21 @@ def test_a_release_that_does_not_import_is_one_row(tmp_path: Path, command: Comm
     assert (alone.returncode, "the probe ended at describe" in alone.stderr) == (3, True), alone.stderr
 
 
+def test_a_release_that_is_not_there_is_one_row(command: Command) -> None:
+    """Among several it is a row UNKNOWN(environment), and run.json says why; alone it is refused."""
+    done = command("run", "--pin", "langchain==9.9.9", "--pin", PINS[1], *CASES, "--format", "json", "--out", "out")
+    rows = read(done.stdout)["pins"]
+    assert (done.returncode, [(row["pin"], row["smoke"]) for row in rows]) == (
+        3,
+        [("langchain-9.9.9", "UNKNOWN"), (PINS[1], "PASS")],
+    ), done.stderr
+    assert "langchain-9.9.9: no environment: langchain 9.9.9: the registry has no such release" in done.stderr
+    verified = command("verify", "./out")
+    assert verified.returncode == 0, verified.stdout
+    alone = command("run", "--pin", "langchain==9.9.9", *CASES)
+    assert (alone.returncode, "the registry has no such release" in alone.stderr) == (5, True)
+
+
 def test_a_yanked_release_is_run_and_said_to_be_yanked(command: Command) -> None:
     """Somebody runs it; why the registry has yanked it stands on standard error."""
     yanked = next(known for known in pin.matching("langchain") if known.yanked)
