@@ -67,7 +67,7 @@ def rows(results: Document) -> list[Row]:
 def _digests(pins: Sequence[Document]) -> dict[int, str]:
     """Return the digest of what each pin says of each case, by the identity of the object: one that pins share is read once."""
     cases = {id(case): case for pin in pins for case in pin["cases"]}
-    return {name: document.digest(document.line(case)) for name, case in cases.items()}
+    return {name: document.digest(document.canonical(case)) for name, case in cases.items()}
 
 
 def _row(key: str, name: str, digest: str, at: Sequence[Document | None], digests: dict[int, str]) -> Row:
