@@ -83,7 +83,10 @@ def records_folder() -> Path:
 def survey_folder(name: str) -> Path | None:
     """Return the folder of the survey with this name, or at this path (it has a separator in it), or None if there is none."""
     folder = Path(name) if "/" in name else records_folder() / name
-    return folder if (folder / SURVEY).is_file() else None
+    try:
+        return folder if (folder / SURVEY).is_file() else None
+    except OSError:  # a name that no file system takes, which whoever reads records refuses more clearly
+        return None
 
 
 def names(folder: Path, marker: str) -> list[str]:
