@@ -984,7 +984,7 @@ def test_spoiled_upstream_tests_are_refused(row: Row, published: Path, command: 
 
 @table(
     Row("unknown claim", values(lambda found: _claims(found)[0].update(claim="core/none@1")), ("'core/none@1' is not a claim",)),
-    Row("case left out", values(lambda found: _leave_out(found, EDIT)), ("history of pin i05", f"case {EDIT} is not in the results")),
+    Row("case left out", values(lambda found: _leave_out(found, EDIT)), ("history of pin i05", f"case {EDIT} is not in the")),
 )
 def test_results_that_cannot_be_judged_again_are_refused(row: Row, published: Path, command: Command) -> None:
     """Evidence is judged again only by claims that there are, and only for cases that the results name."""
