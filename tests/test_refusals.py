@@ -275,8 +275,8 @@ def test_an_upstream_module_that_is_not_the_pinned_one_is_refused(row: Row, pinn
 @table(
     Said("unknown", ("run", "--pin", "no-such"), ("pin 'no-such'", "no such pin")),
     Said("hostile", ("run", "--pin", HOSTILE), ("pin '", HARMLESS, "no such pin")),
-    Said("no folder", ("run", "--pin", "./none"), ("none", "there is no such file")),
-    Said("not UTF-8", ("run", "--pin", os.fsdecode(b"./\xff")), (r"\udcff", "there is no such file")),
+    Said("no folder", ("run", "--pin", "./none"), ("none: there is no such file",)),
+    Said("not UTF-8", ("run", "--pin", os.fsdecode(b"./\xff")), (r"\udcff: there is no such file",)),
     Said("twice", ("run", "--pin", "i05", "--pin", "i05"), ("pin i05", "named twice")),
     Said("not exact", ("pin", "add", "langchain>=1"), ("pin add", "'langchain>=1'", "NAME==VERSION")),
     Said("no langchain", ("pin", "add", "langgraph==1.0"), ("pin add", "no langchain==VERSION")),
