@@ -83,11 +83,12 @@ def clear() -> None:
 
 
 def new_run() -> Path:
-    """Make and return the folder of a new run, named by its start and process; the oldest beyond twenty are deleted."""
+    """Make and return the folder of a new run, named by start and process; of the oldest, those are deleted that are over."""
     runs = folder("runs")
-    path = runs / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{os.getpid()}"
+    path = runs / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}-{children.OWNER}"
     with storage(path):
         path.mkdir()
     for old in sorted(runs.iterdir())[:-_RUNS_KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+        if not children.is_alive(old.name.partition("-")[2]):
+            shutil.rmtree(old, ignore_errors=True)
     return path

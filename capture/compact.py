@@ -18,6 +18,9 @@ __all__ = ["VERSION", "pack", "unpack"]
 VERSION = 2
 """What the compact form says of itself in the key `results`."""
 
+_MOST_ROWS = 500_000
+"""How many cases of all pins are read: some thirty times as many as there are, and no more than memory can hold."""
+
 _SCENARIO = ("case", "digest", "question")
 """What all states of a case have in common."""
 
@@ -55,6 +58,8 @@ def unpack(packed: Document, where: str) -> Document:
     if len(names) != len(packed["pins"]):
         raise InputRefused(f"{where}: key pins: one of them stands twice.", _RESTORE)
     inside: list[list[Document]] = [[] for _ in packed["pins"]]
+    if len(names) * len(packed["cases"]) > _MOST_ROWS:
+        raise InputRefused(f"{where}: more than {_MOST_ROWS} pins times cases.", "Compare fewer at a time.")
     for case in packed["cases"]:
         place = f"{where}: case {case['case']}"
         seen: set[int] = set()

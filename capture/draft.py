@@ -54,6 +54,8 @@ def add(wanted: Order, name: str | None, folder: Path, python: Interpreter) -> P
     _refuse(wanted)
     chosen = name or wanted.name
     pin.refuse_name(chosen, "pin add")
+    if chosen != wanted.name and order.of(chosen) is not None:
+        raise InputRefused(f"pin add: --name {chosen}: that is what the pin of a release is called.", "Choose another name.")
     target = folder / chosen
     with cache.locked(f"pin-{chosen}"), cache.scratch("draft") as place:
         if target.exists():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from capture.lock import Lock
     from capture.pin import Pin
 
-__all__ = ["Environment", "damage", "differences", "ensure", "is_there", "of", "rebuild", "refuse_python", "sound"]
+__all__ = ["Environment", "allows", "damage", "differences", "ensure", "is_there", "of", "rebuild", "refuse_python", "sound"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -100,9 +100,14 @@ def is_there(lock: Lock, python: Interpreter) -> bool:
     return of(lock.digest, python).whole
 
 
+def allows(pin: Pin, python: Interpreter) -> bool:
+    """Tell whether a pin allows a Python."""
+    return pin.python.contains(plain(python.version), prereleases=True)
+
+
 def refuse_python(pin: Pin, python: Interpreter) -> None:
     """Refuse a Python that the pin does not allow."""
-    if not pin.python.contains(plain(python.version), prereleases=True):
+    if not allows(pin, python):
         raise InputRefused(
             f"pin {pin.name}: key python: Python {python.version} is not allowed, only {pin.python}.",
             "Name another with --python PATH.",

@@ -36,9 +36,9 @@ def in_folder(folder: Path, results: Document) -> Mapping[str, Evidence]:
         return {name: in_file(folder / name / FILE) for name in names}
     path = folder / histories.FILE
     found = histories.read(document.read(path), str(path))
-    for name in names:
-        if name not in found:
-            raise InputRefused(f"{path}: pin {name} is not in it.", "Restore the file from where you got it.")
+    for name in sorted(found.keys() ^ set(names)):
+        said = "is not in it" if name in names else "is in it, but the results have no history of it"
+        raise InputRefused(f"{path}: pin {name} {said}.", "Restore the file from where you got it.")
     return {name: Evidence(found[name], document.digest(found[name].data())) for name in names}
 
 

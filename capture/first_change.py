@@ -67,9 +67,8 @@ def _many(count: int, what: str) -> str:
 
 def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:
     """Save the results at every pin that there was, as those of one run, and the script with the locks of both sides."""
-    pinned = [tried for tried in trials if tried.pin]
-    outcomes = {tried.release.pin: tried.outcome for tried in pinned}
-    runs.save(results.build([tried.results for tried in pinned]), outcomes, folder)
+    outcomes = {tried.release.pin: tried.outcome for tried in trials}
+    runs.save(results.build([tried.results for tried in trials]), outcomes, folder)
     if found["script"]:
         document.write(folder / run_folder.SCRIPT / "script.py", found["script"]["text"].encode())
         for known in trials:

@@ -45,7 +45,8 @@ def read(data: bytes, where: str) -> Mapping[str, Sight]:
     head = _parsed(next(rest, (1, b"")), "histories", where)
     lines = [line for _, line in islice(rest, head["lines"])]
     cases = [
-        sight.seen(_picked(lines, _parsed(entry, "case", where)["lines"], where), where) for entry in islice(rest, head["cases"])
+        sight.seen(_bounded(_picked(lines, _parsed(entry, "case", where)["lines"], where), where), where)
+        for entry in islice(rest, head["cases"])
     ]
     pins = [_sight(_parsed(entry, "pin", where), cases, where) for entry in islice(rest, head["pins"])]
     if len(pins) != head["pins"] or next(rest, None):
@@ -55,6 +56,8 @@ def read(data: bytes, where: str) -> Mapping[str, Sight]:
         raise InputRefused(f"{where}: a pin stands twice.", _RESTORE)
     return found
 
+
+_LARGEST_CASE = 16 * 1024 * 1024
 
 _RESTORE = "Restore the file from where you got it."
 
@@ -71,6 +74,13 @@ def _picked(items: Sequence[Item], numbers: Iterable[int], where: str) -> list[I
         return [items[number] for number in numbers]
     except IndexError:
         raise InputRefused(f"{where}: a number in it is that of nothing.", _RESTORE) from None
+
+
+def _bounded(lines: list[bytes], where: str) -> list[bytes]:
+    """Refuse lines that would take far more memory than the history of a case ever does: a few bytes can name a line again."""
+    if sum(map(len, lines)) > _LARGEST_CASE:
+        raise InputRefused(f"{where}: the history of a case is larger than {_LARGEST_CASE} bytes.", _RESTORE)
+    return lines
 
 
 def _sight(pin: Document, cases: Sequence[Seen], where: str) -> Sight:

@@ -1,7 +1,9 @@
 """Judgement: from what was seen at pins to their results. What several pins share is judged once."""
 
+import platform
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.metadata import version
 
 from capture import library, results, smoke, store
 from capture.document import Document
@@ -47,7 +49,7 @@ class Judge:
 
 def _kept(seen: Seen, claims: tuple[str, ...]) -> Document:
     """Return the row of a case as it was judged before by this very code, or judge it and keep the row."""
-    about = [seen.digest, list(claims), _code()]
+    about = [seen.digest, list(claims), _code(), *_judges()]
     found = store.noted(_KIND, about)
     if found is None:
         found = results.row(seen.history(), claims, trusted=True)
@@ -59,3 +61,9 @@ def _kept(seen: Seen, claims: tuple[str, ...]) -> Document:
 def _code() -> str:
     """Return the SHA-256 of everything that judges: the orchestrator's modules, its claims and its schemas."""
     return library.digest(path for pattern in ("*.py", "claims/*.py", "schemas/*.json") for path in library.package().glob(pattern))
+
+
+@cache
+def _judges() -> tuple[str, ...]:
+    """Return the versions of what judges beside our own code: an answer is held against the schema that was shown."""
+    return platform.python_version(), version("jsonschema"), version("referencing")

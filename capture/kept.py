@@ -15,7 +15,7 @@ from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.sight import Seen, Sight
 
-__all__ = ["joined", "keep", "missing", "recall"]
+__all__ = ["joined", "keep", "missing", "recall", "recorded_by"]
 
 _KIND = "seen"
 
@@ -28,7 +28,7 @@ _RECORDING = ("document", "history", "observation", "recorder", "scenario", "ses
 def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> Sight | None:
     """Return what is kept of a pin, with those of the cases that are there; None if nothing is, or if it is not as pinned."""
     found = store.noted(_KIND, _about(pin, python))
-    if found is None or environment.differences(pin, found["environment"]):
+    if found is None or not environment.allows(pin, python) or environment.differences(pin, found["environment"]):
         return None
     smoke = _smoke()
     seen = list(_recalled([*smoke, *cases], found["cases"]))
@@ -75,7 +75,10 @@ def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> 
 def _seen(name: str, scenario: str, digest: str) -> Seen | None:
     """Return what is kept under a digest: the same object for every pin that shares it."""
     lines = store.get(digest)
-    return None if lines is None else Seen(name, scenario, name.startswith(case.SMOKE), lines)
+    if lines is None:
+        return None
+    found = sight.seen(lines.splitlines(keepends=True), "a history that was kept")
+    return found if (found.case, found.scenario, found.smoke) == (name, scenario, name.startswith(case.SMOKE)) else None
 
 
 @cache
@@ -85,11 +88,11 @@ def _smoke() -> list[Case]:
 
 def _about(pin: Pin, python: Interpreter) -> list[Any]:
     """Return what everything that is kept of a pin rests on, but for the scenarios."""
-    return [pin.lock.digest, python.identity, sorted(pin.packages), sorted(pin.files), _recorded_by()]
+    return [pin.lock.digest, python.identity, sorted(pin.packages), sorted(pin.files), recorded_by()]
 
 
 @cache
-def _recorded_by() -> str:
+def recorded_by() -> str:
     """Return the SHA-256 of the probe and of the modules that make a history of what it saw."""
     modules = [library.package() / f"{name}.py" for name in _RECORDING]
     return library.digest([*modules, *library.package().glob("schemas/*.json"), *library.probe_folder().rglob("*.py")])

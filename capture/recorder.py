@@ -1,5 +1,6 @@
 """Recording: cases go through a probe, and what was seen of each becomes its history, whatever becomes of the probe."""
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -111,7 +112,9 @@ def _append(journal: Path, entry: Entry) -> None:
     with cache.storage(journal):
         file = os.open(journal, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
         try:
-            os.write(file, document.line(entry))
+            data = document.line(entry)
+            if os.write(file, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(journal))
         finally:
             os.close(file)
 

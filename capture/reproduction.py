@@ -111,8 +111,8 @@ def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[
 
 
 def timed_out(found: Document) -> bool:
-    """Tell whether a limit of this machine kept a case from an answer, which is never a difference."""
-    return any(case["reason"] == "timeout" for pin in found["pins"] for case in pin["cases"])
+    """Tell whether a limit of this machine, or an environment that cannot be had, kept a case from an answer: no difference."""
+    return any(case["reason"] in ("timeout", "environment") for pin in found["pins"] for case in pin["cases"])
 
 
 def _upstream_check(record: Record, measured: Measured) -> Check:

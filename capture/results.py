@@ -108,6 +108,8 @@ def _complaints(found: Document) -> Iterable[str]:
         where = f"pin {pin['pin']}"
         yield from _twice(where, [case["case"] for case in pin["cases"]])
         yield from _miscounted(where, pin["counts"], pin["cases"])
+        if (pin["smoke"] == UNKNOWN) != (pin["history"] is None):
+            yield f"{where}: a smoke test that nobody saw and no history go together"
         for case in pin["cases"]:
             # What many pins share is looked at once.
             key = (id(case), pin["smoke"], pin["history"] is None)

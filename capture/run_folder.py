@@ -27,7 +27,7 @@ def claimed(folder: Path) -> Iterator[None]:
     """
     children.clear()
     cache.clear()
-    own = folder.is_relative_to(cache.root())
+    own = folder.parent == cache.root() / "runs" and folder.name.endswith(children.OWNER)
     with nullcontext() if own else cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
         with cache.storage(folder):
             new = not folder.exists() or not any(folder.iterdir())
@@ -46,6 +46,8 @@ def _emptied(folder: Path) -> None:
     """Delete what a run saved in a folder; if the folder is not a run's, refuse it."""
     if not is_run(folder):
         raise InputRefused(f"{folder}: there is something else in this folder.", "Give --out a new or empty one, or a run's.")
+    for link in [path for path in folder.iterdir() if path.is_symlink()]:
+        raise InputRefused(f"{link}: a link, which no run makes.", "Delete it, or give --out a new folder.")
     with cache.storage(folder):
         for name in ("results.json", "upstream.json", histories.FILE):
             (folder / name).unlink(missing_ok=True)

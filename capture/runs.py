@@ -4,6 +4,7 @@ What earlier runs have seen is taken as it was kept, unless a run is to be fresh
 that was interrupted goes on where it was.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ from capture.sight import Sight
 from capture.workers import Broken, Outcome, Workers
 
 __all__ = ["Plan", "Run", "judged", "machine", "run_pins", "save", "see"]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ def see(pin: Pin, cases: Cases, plan: Plan, judge: Judge) -> Sight:
     known = None if plan.fresh else kept.recall(pin, plan.python, cases())
     missing = kept.missing(known, cases()) if known else ()
     if known and not missing:
+        _LOG.info("pin %s is as an earlier run saw it", pin.name)
         return known
     seen = observe(pin, (lambda: missing) if known else cases, Watch(plan.python, plan.folder / pin.name))
     if judge.trusts(seen):

@@ -16,9 +16,8 @@ __all__ = ["get", "note", "noted", "put"]
 def put(data: bytes) -> str:
     """Keep bytes, and return the SHA-256 by which they are found again."""
     digest = document.digest(data)
-    path = _bytes(digest)
-    if not path.exists():
-        document.write(path, data)
+    if get(digest) is None:
+        document.write(_bytes(digest), data)
     return digest
 
 
@@ -33,7 +32,7 @@ def get(digest: str) -> bytes | None:
 
 def note(kind: str, about: object, value: Mapping[str, Any]) -> None:
     """Keep a JSON object about something, which is any JSON value; the last one counts."""
-    data = document.line(value)
+    data = document.line({"about": about, "value": value})
     document.write(_note(kind, about), f"{document.digest(data)}\n".encode() + data)
 
 
@@ -41,10 +40,12 @@ def noted(kind: str, about: object) -> Mapping[str, Any] | None:
     """Return the JSON object that was kept about something, or None if there is none."""
     try:
         digest, _, data = _note(kind, about).read_bytes().partition(b"\n")
-        found = document.parse_json(data, kind) if document.digest(data).encode() == digest else None
+        found = document.parse_json(data, kind) if document.digest(data).encode() == digest else {}
     except (OSError, InputRefused):
         return None
-    return found if isinstance(found, dict) else None
+    # A note that lies where another should is that other one, whole as it may be.
+    is_it = isinstance(found, dict) and document.line(found.get("about")) == document.line(about)
+    return found["value"] if is_it else None
 
 
 def _bytes(digest: str) -> Path:

@@ -44,7 +44,12 @@ class Survey:
 
     def releases(self) -> list[Pin]:
         """Return the pins of the range that are shipped, in the order of their versions."""
-        return [known for known in pin.matching(self.data["pins"]) if (library.pins_folder() / known.name).is_dir()]
+        found = [known for known in pin.matching(self.data["pins"]) if (library.pins_folder() / known.name).is_dir()]
+        if len(found) == 1:
+            raise InputRefused(
+                f"{self.folder / library.SURVEY}: key pins: only {found[0].name} matches.", "A survey is of several."
+            )
+        return found
 
     def pins(self) -> list[Pin]:
         """Return the pins of the published results."""
@@ -117,7 +122,7 @@ def _unfit(found: Document) -> Iterator[str]:
         yield from (
             f"pin {known['pin']}, case {name} is UNKNOWN ({reason})"
             for name, reason in reasons.items()
-            if reason in ("error", "timeout", "smoke")
+            if reason in ("environment", "error", "timeout", "smoke")
         )
 
 

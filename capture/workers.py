@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from capture import cache, document, interpreter
 from capture.case import Case
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture.interpreter import Interpreter
+from capture.kept import recorded_by
 from capture.observation import Watch, observe
 from capture.pin import Pin
 from capture.sight import Sight
@@ -30,6 +32,8 @@ class Task:
     cases: tuple[Case, ...]
     watch: Watch
     lock: bytes = b""
+    code: str = ""
+    """The SHA-256 of what makes a history, for somebody else who may have another version of it."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,12 @@ class Workers:
         """Yield what became of each task, as soon as it is done; nothing is held of those that were yielded."""
         with _cluster(self.scheduler) if self.scheduler else _here(self.jobs) as executor:
             work = _elsewhere if self.scheduler else _work
-            given = [replace(task, lock=document.read(task.pin.lock.path)) if self.scheduler else task for task in tasks]
+            given = [_sent(task) if self.scheduler else task for task in tasks]
             waiting = {executor.submit(work, task): task for task in given}
             while waiting:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
-                    yield waiting.pop(future), _outcome(future)
+                    yield waiting.pop(future), _from_afar(future) if self.scheduler else future.result()
 
 
 @contextmanager
@@ -90,13 +94,15 @@ def _cluster(address: str) -> Iterator[Executor]:
         yield client.get_executor(pure=False)  # type: ignore[no-untyped-call]  # as above
 
 
-def _outcome(future: Future[Outcome]) -> Outcome:
+def _sent(task: Task) -> Task:
+    return replace(task, lock=document.read(task.pin.lock.path), code=recorded_by())
+
+
+def _from_afar(future: Future[Outcome]) -> Outcome:
     try:
         return future.result()
-    except Exception as error:
-        if not type(error).__module__.startswith("distributed"):
-            raise
-        return Broken(f"the cluster lost it: {error}")
+    except Exception as error:  # noqa: BLE001 -- a worker that lacks this package, or died: whatever it is, it is the worker's
+        return Broken(f"a worker of the cluster failed: {type(error).__name__}: {str(error)[:200]}")
 
 
 def _work(task: Task) -> Outcome:
@@ -116,7 +122,17 @@ def _elsewhere(task: Task) -> Outcome:
             python = interpreter.find(wanted.asked)
         except InputRefused as error:
             return Broken(error.message)
-        if python.version != wanted.version:
-            return Broken(f"the worker has Python {python.version}, but this run is with {wanted.version}")
+        if unlike := _unlike(task, python):
+            return Broken(unlike)
         pin = replace(task.pin, lock=replace(task.pin.lock, path=path))
         return _work(replace(task, pin=pin, watch=replace(task.watch, python=python, folder=folder / "seen")))
+
+
+def _unlike(task: Task, python: Interpreter) -> str | None:
+    """Return in what a worker differs from whoever gave it the task, so that what it sees would be kept for something else."""
+    wanted = task.watch.python
+    for what in ("implementation", "version", "machine"):
+        here, there = getattr(python, what), getattr(wanted, what)
+        if here != there:
+            return f"the worker has Python with the {what} {here}, but this run is with {there}"
+    return None if task.code == recorded_by() else "the worker has another version of dispatch-audit"

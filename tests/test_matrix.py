@@ -9,12 +9,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
-from capture import cache, case, document, interpreter, kept, library, pin, results, store
+from capture import cache, case, document, interpreter, kept, library, pin, results, store, workers
 from capture.document import Document
+from capture.observation import Watch
 from tests.conftest import Command
 from tests.seen import seen_at
 
@@ -132,8 +135,73 @@ def test_what_was_spoiled_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     recalled = kept.recall(found, python, [edit])
     assert recalled is not None
     assert recalled.data() == sight.data()
-    monkeypatch.setattr(kept, "_recorded_by", lambda: "another probe")
+    monkeypatch.setattr(kept, "recorded_by", lambda: "another probe")
     assert kept.recall(found, python, [edit]) is None
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_what_is_kept_rests_on_the_python_and_on_the_very_case() -> None:
+    """A Python that the pin no longer allows sees nothing, and the history of another case under a name is none."""
+    cases = case.find(["decisions/approve", "decisions/reject"])
+    found, python = pin.find(PINS[1]), interpreter.find(None)
+    sight = seen_at(PINS[1], cases)
+    kept.keep(found, python, sight)
+    recalled = kept.recall(found, python, cases)
+    assert recalled is not None
+    assert [seen.case for seen in recalled.cases] == [known.id for known in cases]
+    assert kept.recall(replace(found, python=SpecifierSet("<3.5")), python, cases) is None
+    swapped = replace(sight.cases[0], lines=sight.cases[1].lines)
+    kept.keep(found, python, replace(sight, cases=(swapped, sight.cases[1])))
+    recalled = kept.recall(found, python, cases)
+    assert recalled is not None
+    assert [seen.case for seen in recalled.cases] == ["decisions/reject"]
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_note_is_what_it_is_about_and_bytes_heal() -> None:
+    """A note that was copied over another is not taken for it; bytes that were spoiled are written again."""
+    store.note("kind", "one", {"value": 1})
+    store.note("kind", "two", {"value": 2})
+    shutil.copy(store._note("kind", "one"), store._note("kind", "two"))
+    assert (store.noted("kind", "one"), store.noted("kind", "two")) == ({"value": 1}, None)
+    digest = store.put(b"lines")
+    store._bytes(digest).write_bytes(b"spoiled")
+    assert store.put(b"lines") == digest
+    assert store.get(digest) == b"lines"
+
+
+def test_a_worker_that_is_not_like_whoever_asks_is_no_witness() -> None:
+    """Another version of the probe, another Python: what it sees would be kept as what ours saw."""
+    python = interpreter.find(None)
+    task = workers.Task(pin.find(PINS[1]), (), Watch(python, Path("/nowhere")), code=kept.recorded_by())
+    assert workers._unlike(task, python) is None
+    assert workers._unlike(replace(task, code="another"), python) == "the worker has another version of dispatch-audit"
+    said = workers._unlike(task, replace(python, version="3.9.1"))
+    assert said is not None
+    assert "version 3.9.1" in said
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_the_folder_of_a_run_that_goes_on_is_not_deleted() -> None:
+    """However many runs are started beside it."""
+    first = cache.new_run()
+    ended = first.with_name("20200101T000000.000000Z-1-1")
+    ended.mkdir()
+    for _ in range(25):
+        cache.new_run()
+    assert (first.is_dir(), ended.exists()) == (True, False)
+
+
+def test_a_link_in_a_folder_is_not_followed(tmp_path: Path, command: Command) -> None:
+    """No run makes one, so a folder that has one is refused, and what it leads to stays as it is."""
+    place, victim = tmp_path / "place", tmp_path / "victim"
+    place.mkdir()
+    victim.mkdir()
+    (place / "run.json").write_text('{"run": 1, "started": "x"}')
+    (place / PINS[1]).symlink_to(victim)
+    done = command("run", "--pin", PINS[1], *CASES, "--out", "./place")
+    assert (done.returncode, f"{PINS[1]}: a link, which no run makes" in done.stderr) == (4, True), done.stderr
+    assert list(victim.iterdir()) == []
 
 
 def without_files(target: Path) -> Path:
@@ -225,6 +293,13 @@ def test_the_folder_of_several_pins_is_verified_and_judged_again(command: Comman
     path.write_bytes(b"".join(line for line in whole.splitlines(keepends=True) if b'"pin":"i05"' not in line))
     cut = command("verify", "./out")
     assert (cut.returncode, "other lines than its first one counts" in cut.stderr) == (4, True)
+    path.write_bytes(whole)
+    measured = (tmp_path / "out" / "results.json").read_text()
+    unbuilt = results.unbuilt(PINS[1], case.find(["decisions/approve", "decisions/edit"]))
+    hidden = results.build([unbuilt if row["pin"] == PINS[1] else row for row in read(measured)["pins"]])
+    (tmp_path / "out" / "results.json").write_bytes(document.canonical(results.packed(hidden)))
+    suppressed = command("verify", "./out")
+    assert (suppressed.returncode, "the results have no history of it" in suppressed.stderr) == (4, True), suppressed.stderr
     path.unlink()
     gone = command("rejudge", "./out")
     assert (gone.returncode, "histories.jsonl: there is no such file" in gone.stderr) == (4, True)

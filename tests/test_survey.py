@@ -111,6 +111,24 @@ def test_a_survey_is_published_verified_and_made_again(small: Path, command: Com
     assert command("verify", f"{small}").returncode == 1
 
 
+def test_the_machine_s_failure_is_not_published(small: Path, command: Command, tmp_path: Path) -> None:
+    """Without a registry and without environments nothing takes the place of what is published."""
+    before = {path.name: path.read_bytes() for path in small.iterdir()}
+    offline = {"DISPATCH_AUDIT_CACHE": str(tmp_path / "empty"), "UV_OFFLINE": "1", "UV_CACHE_DIR": str(tmp_path / "uv")}
+    done = command("publish", f"{small}", variables=offline)
+    assert (done.returncode, "UNKNOWN (environment)" in done.stderr) == (4, True), done.stderr
+    assert {path.name: path.read_bytes() for path in small.iterdir()} == before
+
+
+def test_a_survey_of_one_release_is_refused(tmp_path: Path, command: Command) -> None:
+    """It has nothing to compare."""
+    text = (RELEASES / "survey.toml").read_text().replace('"langchain>=1.0,<=1.5.2"', '"langchain==1.5.2"')
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "survey.toml").write_text(text)
+    done = command("publish", "./one")
+    assert (done.returncode, "only langchain-1.5.2 matches" in done.stderr) == (4, True), done.stderr
+
+
 def test_what_does_not_go_with_a_survey_is_refused(command: Command) -> None:
     """Revisions, upstream tests, archives and single cases belong to records."""
     for arguments in (("reproduce", "releases", "--revision", "r1"), ("publish", "releases", "--case", "decisions/edit")):

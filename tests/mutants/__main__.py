@@ -30,6 +30,7 @@ TESTS = (
     "judged",
     "mutants",
     "ids",
+    "compact",
 )
 
 ENOUGH = 95

@@ -11,6 +11,10 @@ BRANCH: ContextVar[int | None] = ContextVar("branch", default=None)
 """The number of the branch, from 1, in a step that takes several at once; a framework's own threads inherit it."""
 
 
+_UNWRITTEN = 74
+"""How the probe ends if what it saw cannot be written down."""
+
+
 class Journal:
     """Writes what is seen of one case; `step` is the number of the step at hand, 0 while the subject is built."""
 
@@ -26,7 +30,10 @@ class Journal:
         branch = BRANCH.get()
         entry = {"kind": kind, "step": self.step, **({} if branch is None else {"branch": branch}), **fields}
         # Escaped: a surrogate that a model or tool produced has no UTF-8 of its own.
-        os.write(self._file, (json.dumps(entry, allow_nan=False) + "\n").encode("ascii"))
+        data = (json.dumps(entry, allow_nan=False) + "\n").encode("ascii")
+        if _written(self._file, data) != len(data):
+            # Raised here, it would reach the subject as an error of its own tool, and evidence would be missing without a trace.
+            os._exit(_UNWRITTEN)
 
     def observe(self, vantage: str, **fields: Any) -> None:
         """Append one observation from a vantage."""
@@ -45,6 +52,13 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+def _written(file: int, data: bytes) -> int:
+    try:
+        return os.write(file, data)
+    except OSError:
+        return 0
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, Any]:
