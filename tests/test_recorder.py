@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capture import history, library
+from capture import environment, history, interpreter, library, pin
 from capture.case import Case
 from capture.environment import Environment
 from capture.errors import ProbeFailed
@@ -36,6 +36,26 @@ def test_a_probe_that_hangs_is_unknown_timeout() -> None:
 def test_a_journal_that_is_none_is_unknown_error() -> None:
     """A line that does not fit the schema of a history makes the whole journal worthless, even one that says PASS."""
     verdict = judge(recorded("spoils-journal", EDIT), suite()[EDIT].claims)
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "error")
+
+
+LIMITED = """
+import resource, runpy, sys
+most = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("most", [900, 2000, 4000, 6000])
+def test_what_cannot_be_written_down_is_a_fault(most: int, tmp_path: Path) -> None:
+    """A probe whose journal takes no more ends: as an error of the tool the missing line would look like the subject's doing."""
+    place = environment.ensure(pin.find("langchain-1.5.2").lock, interpreter.find(None))
+    with Recorder(place, tmp_path, 60.0, ["-c", LIMITED, str(library.probe_folder()), str(most)]) as recorder:
+        recorder.describe([], [])
+        found = recorder.record(suite()[EDIT]).result()
+    assert [entry["reason"] for entry in found.of("fault")] == ["error"]
+    verdict = judge(found, suite()[EDIT].claims)
     assert (verdict.verdict, verdict.reason) == (UNKNOWN, "error")
 
 
