@@ -31,6 +31,16 @@ def command(tmp_path: Path) -> Command:
     return run
 
 
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set a cache that has the environments of the real one and nothing else, and return its folder."""
+    place = tmp_path / "cache"
+    place.mkdir()
+    (place / "environments").symlink_to(cache.folder("environments"))
+    monkeypatch.setenv(cache.VARIABLE, str(place))
+    return place
+
+
 def pythons() -> list[str]:
     """Return the interpreters that the variable PYTHONS names, separated by spaces."""
     return os.environ.get("PYTHONS", "").split()

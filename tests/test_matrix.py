@@ -26,16 +26,6 @@ PINS = ("langchain-1.4.1", "i05", "langchain-1.5.2")
 RUN = ("run", *(word for name in PINS for word in ("--pin", name)), *CASES, "--format", "json")
 
 
-@pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set a cache that has the environments of the real one and nothing else, and return its folder."""
-    place = tmp_path / "cache"
-    place.mkdir()
-    (place / "environments").symlink_to(cache.folder("environments"))
-    monkeypatch.setenv(cache.VARIABLE, str(place))
-    return place
-
-
 def observed(said: str) -> list[str]:
     """Return the pins at which something was run, by what a run said on standard error."""
     return re.findall(r"^running .* at pin (\S+)$", said, re.MULTILINE)
