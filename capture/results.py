@@ -41,7 +41,7 @@ def of_pin(environment: Entry, digest: str, rows: Sequence[Document], *, trusted
     }
 
 
-def row(history: CaseHistory, claims: Iterable[str], *, trusted: bool = True) -> Document:
+def row(history: CaseHistory, claims: Iterable[str], *, trusted: bool) -> Document:
     """Return the row of one case from its history, judged by these claims."""
     return _case(history, _verdict(history, claims, trusted=trusted))
 
@@ -103,19 +103,16 @@ def narrowed(found: Document, pins: Collection[str], cases: Collection[str]) -> 
 
 def _complaints(found: Document) -> Iterable[str]:
     yield from _twice("pins", [pin["pin"] for pin in found["pins"]])
-    known: set[tuple[int, str, bool]] = set()
     for pin in found["pins"]:
         where = f"pin {pin['pin']}"
         yield from _twice(where, [case["case"] for case in pin["cases"]])
         yield from _miscounted(where, pin["counts"], pin["cases"])
         if (pin["smoke"] == UNKNOWN) != (pin["history"] is None):
             yield f"{where}: a smoke test that nobody saw and no history go together"
-        for case in pin["cases"]:
-            # What many pins share is looked at once.
-            key = (id(case), pin["smoke"], pin["history"] is None)
-            complaints = () if key in known else _contradictions(case, pin)
-            known.add(key)
-            yield from (f"{where}, case {case['case']}: {complaint}" for complaint in complaints)
+    # What many pins share is looked at once.
+    different = {(id(case), pin["smoke"]): (pin, case) for pin in found["pins"] for case in pin["cases"]}
+    for pin, case in different.values():
+        yield from (f"pin {pin['pin']}, case {case['case']}: {complaint}" for complaint in _contradictions(case, pin))
     yield from _miscounted("top level", found["counts"], [case for pin in found["pins"] for case in pin["cases"]])
 
 

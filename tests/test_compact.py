@@ -57,6 +57,15 @@ def test_a_state_names_the_pins_at_which_it_was_seen() -> None:
     assert [state["at"] for state in case["states"]] == [[["p0", "p1"], ["p3", "p3"]], [["p2", "p2"], ["p4", "p5"]]]
 
 
+def test_only_results_of_several_pins_are_compact() -> None:
+    """Those of one pin are published as they are, and what is no object at all is refused."""
+    assert results.packed(many("a"))["results"] == 1
+    assert results.packed(many("a", "a"))["results"] == compact.VERSION
+    for data in (b"5", b'["cases"]', b"null"):
+        with pytest.raises(InputRefused, match="must be of type object"):
+            results.read(data, "results.json")
+
+
 def test_what_is_shared_is_one_object_in_memory() -> None:
     """Reading results of many pins takes the memory of their different states."""
     read = results.read(document.canonical(results.packed(many("a", "a", "b"))), "results.json")
