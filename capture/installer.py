@@ -1,6 +1,7 @@
 """uv, the installer: found where its own package put it, without configuration files, and never downloading a Python."""
 
 import os
+import threading
 from collections.abc import Mapping
 from functools import cache
 
@@ -38,8 +39,17 @@ _KINDS = ("UV_", "SSL_CERT_", "XDG_", "LC_")
 _DISK = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")
 
 
-@cache
+_SEARCH = threading.Lock()
+"""Held while uv is looked for: what it asks of Python is half filled in while another thread asks for the first time."""
+
+
 def _binary() -> str:
+    with _SEARCH:
+        return _found()
+
+
+@cache
+def _found() -> str:
     from uv import find_uv_bin
 
     try:

@@ -36,6 +36,14 @@ def read(data: str) -> Document:
     return results.read(data.encode(), "printed")
 
 
+def test_several_environments_are_built_at_once(tmp_path: Path, command: Command) -> None:
+    """On an empty cache every pin gets its own, and two that are built side by side do not disturb each other."""
+    for number in range(3):
+        done = command(*RUN, variables={cache.VARIABLE: str(tmp_path / f"cache-{number}")})
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+        assert done.stderr.count("building the environment") == len(PINS)
+
+
 @pytest.mark.usefixtures("own_cache")
 def test_nothing_is_run_again_that_was_seen(command: Command) -> None:
     """The second run runs nothing and prints the same bytes; a fresh one runs everything and prints them too."""

@@ -18,12 +18,12 @@ TABLE = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
 
 
 def main() -> None:
-    """Measure, print each figure as it comes, and keep all of them."""
+    """Measure, print each figure as it comes, and keep what there is, so that a run that is ended has not been for nothing."""
     kept = []
     for line in _lines():
         print(line, flush=True)
         kept.append(f"{line}\n")
-    document.write(TABLE, "".join(kept).encode())
+        document.write(TABLE, "".join(kept).encode())
 
 
 def _lines() -> Iterator[str]:

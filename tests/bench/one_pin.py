@@ -11,8 +11,8 @@ from tests.bench.measure import growth, median, ours, paired, peak, run
 
 __all__ = ["CHOSEN", "FOUR", "NOXFILE", "lines", "rows"]
 
-PAIRS = 9
-FEW = 5
+PAIRS = 5
+FEW = 3
 NEWEST = "langchain-1.5.2"
 FOUR = [f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject")]
 CHOSEN = [word for name in FOUR for word in ("--case", name)]
