@@ -43,7 +43,7 @@ def find_all(asked: Sequence[str], python: Interpreter, ranges: Iterable[str] = 
 
 
 def find_each(asked: Sequence[str], python: Interpreter) -> list[Pin]:
-    """Return the pin of each that was asked for, in this order; two may be one pin.  Nothing is made if another is refused."""
+    """Return the pin of each that was asked for, in this order; two may be one pin. Nothing is made if another is refused."""
     return [found for found in _each(asked, python, alone=True) if isinstance(found, Pin)]
 
 

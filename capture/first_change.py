@@ -14,7 +14,7 @@ from capture.axis import Axis, Release
 from capture.bisected import report
 from capture.document import Document
 from capture.interpreter import Interpreter
-from capture.render.cells import status
+from capture.render.cells import many, status
 from capture.trial import Trial
 
 __all__ = ["find"]
@@ -57,12 +57,8 @@ class _Search:
     def told(self, release: Release, left: int | None) -> None:
         """Say how many releases are left between the ends, and which is next."""
         if left is not None:
-            runs = _many(bisection.steps(left), "more run")
-            _LOG.info("%s left, about %s; next is %s", _many(left, "release"), runs, release.version)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+            runs = many(bisection.steps(left), "more run")
+            _LOG.info("%s left, about %s; next is %s", many(left, "release"), runs, release.version)
 
 
 def _save(folder: Path, found: Document, trials: Sequence[Trial]) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from capture import document, history, sight
+from capture import document, history
 from capture.document import Document
 from capture.errors import InputRefused
-from capture.sight import Seen, Sight
+from capture.saved import SavedCase, SavedHistory
 
 __all__ = ["FILE", "read", "write"]
 
@@ -22,13 +22,13 @@ FILE = "histories.jsonl"
 """The name of the file in the folder of a run."""
 
 
-def write(sights: Iterable[Sight]) -> bytes:
+def write(found: Iterable[SavedHistory]) -> bytes:
     """Return the bytes of the file."""
     lines: dict[bytes, int] = {}
     cases: dict[str, int] = {}
     shared: list[Document] = []
     pins: list[Document] = []
-    for pin in sights:
+    for pin in found:
         for seen in (*pin.smoke, *pin.cases):
             if cases.setdefault(seen.digest, len(cases)) == len(shared):
                 numbers = [lines.setdefault(line, len(lines)) for line in seen.lines.splitlines(keepends=True)]
@@ -39,13 +39,13 @@ def write(sights: Iterable[Sight]) -> bytes:
     return b"".join([document.line(head), *lines, *(document.line(entry) for entry in (*shared, *pins))])
 
 
-def read(data: bytes, where: str) -> Mapping[str, Sight]:
+def read(data: bytes, where: str) -> Mapping[str, SavedHistory]:
     """Read the file; return what was seen at each pin, by its name. Refuse what is no such file, or not whole."""
     rest = iter(enumerate(data.splitlines(keepends=True), start=1))
     head = _parsed(next(rest, (1, b"")), "histories", where)
     lines = [line for _, line in islice(rest, head["lines"])]
     cases = [
-        sight.seen(_bounded(_picked(lines, _parsed(entry, "case", where)["lines"], where), where), where)
+        SavedCase.read(_bounded(_picked(lines, _parsed(entry, "case", where)["lines"], where), where), where)
         for entry in islice(rest, head["cases"])
     ]
     pins = [_sight(_parsed(entry, "pin", where), cases, where) for entry in islice(rest, head["pins"])]
@@ -83,6 +83,6 @@ def _bounded(lines: list[bytes], where: str) -> list[bytes]:
     return lines
 
 
-def _sight(pin: Document, cases: Sequence[Seen], where: str) -> Sight:
+def _sight(pin: Document, cases: Sequence[SavedCase], where: str) -> SavedHistory:
     environment = history.read_environment(pin["environment"], where)
-    return sight.of_cases(environment, _picked(cases, pin["cases"], where))
+    return SavedHistory.of_cases(environment, _picked(cases, pin["cases"], where))

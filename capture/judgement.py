@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from capture import library, results, smoke, store
 from capture.document import Document
-from capture.sight import Seen, Sight
+from capture.saved import SavedCase, SavedHistory
 
 __all__ = ["Judge"]
 
@@ -26,20 +26,20 @@ class Judge:
         self._rows: dict[tuple[str, tuple[str, ...], bool], Document] = {}
         self._smoke: dict[tuple[str, ...], bool] = {}
 
-    def pin(self, sight: Sight, digest: str, claims: Claims) -> Document:
+    def pin(self, saved: SavedHistory, digest: str, claims: Claims) -> Document:
         """Return the results of a pin whose history file has this SHA-256, by the claims named for each case."""
-        trusted = self.trusts(sight)
-        rows = [self._row(seen, tuple(claims[seen.case]), trusted=trusted) for seen in sight.cases]
-        return results.of_pin(sight.environment, digest, rows, trusted=trusted)
+        trusted = self.trusts(saved)
+        rows = [self._row(seen, tuple(claims[seen.case]), trusted=trusted) for seen in saved.cases]
+        return results.of_pin(saved.environment, digest, rows, trusted=trusted)
 
-    def trusts(self, sight: Sight) -> bool:
+    def trusts(self, saved: SavedHistory) -> bool:
         """Tell whether the smoke test came out as it must, so that the pin's answers count."""
-        key = tuple(seen.digest for seen in sight.smoke)
+        key = tuple(seen.digest for seen in saved.smoke)
         if key not in self._smoke:
-            self._smoke[key] = smoke.holds(seen.history() for seen in sight.smoke)
+            self._smoke[key] = smoke.holds(seen.history() for seen in saved.smoke)
         return self._smoke[key]
 
-    def _row(self, seen: Seen, claims: tuple[str, ...], *, trusted: bool) -> Document:
+    def _row(self, seen: SavedCase, claims: tuple[str, ...], *, trusted: bool) -> Document:
         key = (seen.digest, claims, trusted)
         if key not in self._rows:
             keeping = self._keeping and trusted
@@ -47,7 +47,7 @@ class Judge:
         return self._rows[key]
 
 
-def _kept(seen: Seen, claims: tuple[str, ...]) -> Document:
+def _kept(seen: SavedCase, claims: tuple[str, ...]) -> Document:
     """Return the row of a case as it was judged before by this very code, or judge it and keep the row."""
     about = [seen.digest, list(claims), _code(), *_judges()]
     found = store.noted(_KIND, about)

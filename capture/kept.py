@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from capture import case, environment, library, sight, store
+from capture import case, environment, library, store
 from capture.case import Case
 from capture.interpreter import Interpreter
 from capture.pin import Pin
-from capture.sight import Seen, Sight
+from capture.saved import SavedCase, SavedHistory
 
 __all__ = ["joined", "keep", "missing", "recall", "recorded_by"]
 
@@ -21,11 +21,11 @@ _KIND = "seen"
 
 _HEAD = ("packages", "files", "blocked")
 
-_RECORDING = ("document", "history", "observation", "recorder", "scenario", "session", "sight")
+_RECORDING = ("document", "history", "observation", "recorder", "scenario", "saved", "session")
 """The modules that make a history of what the probe saw."""
 
 
-def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> Sight | None:
+def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> SavedHistory | None:
     """Return what is kept of a pin, with those of the cases that are there; None if nothing is, or if it is not as pinned."""
     found = store.noted(_KIND, _about(pin, python))
     if found is None or not environment.allows(pin, python) or environment.differences(pin, found["environment"]):
@@ -35,10 +35,10 @@ def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> Sight | None
     if [entry.case for entry in seen[: len(smoke)]] != [known.id for known in smoke]:
         return None
     head = {"kind": "environment", "history": 1, "pin": pin.name, **found["environment"]}
-    return replace(sight.of_cases(head, seen), machine=found["machine"])
+    return replace(SavedHistory.of_cases(head, seen), machine=found["machine"])
 
 
-def keep(pin: Pin, python: Interpreter, seen: Sight) -> None:
+def keep(pin: Pin, python: Interpreter, seen: SavedHistory) -> None:
     """Keep what was seen at a pin whose smoke test held, beside what is kept of its other cases."""
     about = _about(pin, python)
     known = store.noted(_KIND, about) or {"cases": {}}
@@ -51,19 +51,19 @@ def keep(pin: Pin, python: Interpreter, seen: Sight) -> None:
     store.note(_KIND, about, {"environment": head, "machine": seen.machine, "cases": {**known["cases"], **sound}})
 
 
-def missing(known: Sight | None, cases: Iterable[Case]) -> tuple[Case, ...]:
+def missing(known: SavedHistory | None, cases: Iterable[Case]) -> tuple[Case, ...]:
     """Return the cases that are not among what is known of a pin."""
     there = {seen.case for seen in known.cases} if known else set()
     return tuple(case for case in cases if case.id not in there)
 
 
-def joined(known: Sight, seen: Sight, cases: Iterable[Case]) -> Sight:
+def joined(known: SavedHistory, seen: SavedHistory, cases: Iterable[Case]) -> SavedHistory:
     """Return what was just seen together with what was known, in the order of the cases."""
     found = {entry.case: entry for entry in (*known.cases, *seen.cases)}
     return replace(seen, cases=tuple(found[case.id] for case in cases))
 
 
-def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> Iterator[Seen]:
+def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> Iterator[SavedCase]:
     for wanted in cases:
         entry = known.get(wanted.id)
         found = _seen(wanted.id, wanted.digest, entry["history"]) if entry and entry["scenario"] == wanted.digest else None
@@ -72,12 +72,12 @@ def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> 
 
 
 @cache
-def _seen(name: str, scenario: str, digest: str) -> Seen | None:
+def _seen(name: str, scenario: str, digest: str) -> SavedCase | None:
     """Return what is kept under a digest: the same object for every pin that shares it."""
     lines = store.get(digest)
     if lines is None:
         return None
-    found = sight.seen(lines.splitlines(keepends=True), "a history that was kept")
+    found = SavedCase.read(lines.splitlines(keepends=True), "a history that was kept")
     return found if (found.case, found.scenario, found.smoke) == (name, scenario, name.startswith(case.SMOKE)) else None
 
 

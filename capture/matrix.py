@@ -13,7 +13,7 @@ from capture.judgement import Judge
 from capture.observation import Watch
 from capture.pin import Pin
 from capture.progress import Progress
-from capture.sight import Seen, Sight, shared
+from capture.saved import SavedCase, SavedHistory
 from capture.workers import Outcome, Task, Workers
 
 __all__ = ["Matrix"]
@@ -30,7 +30,7 @@ class Matrix:
     folder: Path
     judge: Judge
     fresh: bool
-    _pool: dict[str, Seen] = field(default_factory=dict)
+    _pool: dict[str, SavedCase] = field(default_factory=dict)
     """What was seen, by its SHA-256: what pins share is in memory once."""
 
     def outcomes(self, pins: Sequence[Pin], workers: Workers) -> Mapping[str, Outcome]:
@@ -39,10 +39,8 @@ class Matrix:
         tasks = [self._task(pin, known.get(pin.name)) for pin in pins]
         open_tasks = [task for task in tasks if task.cases]
         found: dict[str, Outcome] = {**known}
-        if len(open_tasks) < len(tasks):
-            _LOG.info(
-                "%d of %d pins are as earlier runs saw them; --fresh runs them again", len(tasks) - len(open_tasks), len(tasks)
-            )
+        if ready := len(tasks) - len(open_tasks):
+            _LOG.info("%d of %d pins are as earlier runs saw them; --fresh runs them again", ready, len(tasks))
         progress = Progress(len(open_tasks))
         for task, outcome in workers.outcomes(open_tasks):
             name = task.pin.name
@@ -50,18 +48,18 @@ class Matrix:
             progress.done(f"{name}: {_said(task, outcome)}")
         return {pin.name: found[pin.name] for pin in pins}
 
-    def _known(self, pins: Iterable[Pin]) -> dict[str, Sight]:
+    def _known(self, pins: Iterable[Pin]) -> dict[str, SavedHistory]:
         recalled = {pin.name: kept.recall(pin, self.python, self.cases) for pin in pins}
         return {name: seen for name, seen in recalled.items() if seen is not None}
 
-    def _task(self, pin: Pin, known: Sight | None) -> Task:
+    def _task(self, pin: Pin, known: SavedHistory | None) -> Task:
         return Task(pin, kept.missing(known, self.cases), Watch(self.python, self.folder / pin.name, probes=1))
 
-    def _settled(self, task: Task, outcome: Outcome, known: Sight | None) -> Outcome:
+    def _settled(self, task: Task, outcome: Outcome, known: SavedHistory | None) -> Outcome:
         """Keep what was seen, delete the journals that nobody needs, and return it with what was known of the pin."""
-        if not isinstance(outcome, Sight):
+        if not isinstance(outcome, SavedHistory):
             return outcome
-        seen = shared(outcome, self._pool)
+        seen = outcome.shared(self._pool)
         if self.judge.trusts(seen):
             kept.keep(task.pin, self.python, seen)
         if not any(case.spoiled for case in (*seen.smoke, *seen.cases)):
@@ -70,4 +68,4 @@ class Matrix:
 
 
 def _said(task: Task, outcome: Outcome) -> str:
-    return f"{len(task.cases)} cases" if isinstance(outcome, Sight) else f"no environment: {outcome.message}"
+    return f"{len(task.cases)} cases" if isinstance(outcome, SavedHistory) else f"no environment: {outcome.message}"

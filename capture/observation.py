@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from capture import cache, environment, sight
+from capture import cache, environment
 from capture.case import Case, smoke
 from capture.environment import Environment
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
@@ -18,7 +18,7 @@ from capture.history import CaseHistory, History
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.recorder import Recorder
-from capture.sight import Sight
+from capture.saved import SavedHistory
 
 __all__ = ["STEP_SECONDS", "Cases", "Watch", "observe", "observe_in"]
 
@@ -47,7 +47,7 @@ class Watch:
     probes: int = os.cpu_count() or 1
 
 
-def observe(pin: Pin, cases: Cases, watch: Watch) -> Sight:
+def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     """Run cases at one pin, and return what was seen; an environment that is not as pinned is refused.
 
     The cases are asked for once the probe was started, or before anything is built, so that reading them costs no time.
@@ -66,7 +66,7 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> Sight:
     return seen
 
 
-def observe_in(place: Environment, pin: Pin, cases: Cases, watch: Watch) -> Sight:
+def observe_in(place: Environment, pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     """Run cases in an environment that was made in another way than by the pin's lock, but has to be as pinned all the same."""
     seen = _observed(pin, place, cases, watch, sound=True)
     if seen is None:
@@ -74,7 +74,7 @@ def observe_in(place: Environment, pin: Pin, cases: Cases, watch: Watch) -> Sigh
     return seen
 
 
-def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound: bool = False) -> Sight | None:
+def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound: bool = False) -> SavedHistory | None:
     """Return what was seen of the cases and of the environment, or None if that is not as it was installed.
 
     An environment that is known to be `sound` is not looked at again.
@@ -103,7 +103,7 @@ def _are_current(recorders: Iterable[Recorder]) -> bool:
     return all(recorder.is_current() for recorder in recorders)
 
 
-def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> Sight:
+def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> SavedHistory:
     """Return what was seen of all cases, each of which goes through one of the probes; the smoke test goes through the first."""
     _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
     shares = [suite[number :: len(recorders)] for number in range(len(recorders))]
@@ -116,7 +116,7 @@ def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> Sig
     found = {known.case: known for _, _, part in lanes for known in part}
     head = {"kind": "environment", "history": 1, "pin": pin.name, **heads[0]}
     machine = {"python": described["python"], "distributions": described["distributions"]}
-    return sight.of(History(head, smoked, tuple(found[case.id] for case in suite)), machine)
+    return SavedHistory.of(History(head, smoked, tuple(found[case.id] for case in suite)), machine)
 
 
 _Lane = tuple[Mapping[str, Any], tuple[CaseHistory, ...], tuple[CaseHistory, ...]]

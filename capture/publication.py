@@ -12,7 +12,10 @@ from capture.record import FILES, Record
 from capture.render import page
 from capture.reproduction import Measured
 
-__all__ = ["publish"]
+__all__ = ["SUMS", "publish", "sums"]
+
+SUMS = "SHA256SUMS"
+"""The file that has the digest of every other in a folder that is published."""
 
 
 def publish(record: Record, measured: Measured, cases: Sequence[Case]) -> Path:
@@ -35,6 +38,11 @@ def publish(record: Record, measured: Measured, cases: Sequence[Case]) -> Path:
     return folder
 
 
+def sums(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of the file of digests, in the form that `sha256sum` checks."""
+    return "".join(f"{document.digest(data)}  {name}\n" for name, data in sorted(files.items())).encode()
+
+
 def _unfit(record: Record, measured: Measured) -> Iterator[str]:
     """Yield what is wrong with the measurement itself; a FAIL or a feature that a release lacks is worth publishing."""
     pin = measured.results["pins"][0]
@@ -52,8 +60,7 @@ def _files(record: Record, measured: Measured, name: str) -> Mapping[str, bytes]
     files = {FILES[key]: data for key, data in measured.files.items()}
     counts = document.parse_json(measured.files["upstream"], "upstream.json")
     files["README.md"] = page.revision(record, measured.results, counts, name).encode()
-    sums = "".join(f"{document.digest(data)}  {file}\n" for file, data in sorted(files.items()))
-    return {**files, "SHA256SUMS": sums.encode()}
+    return {**files, SUMS: sums(files)}
 
 
 def _entry(name: str, files: Mapping[str, bytes], cases: Sequence[Case]) -> Iterable[str]:

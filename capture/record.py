@@ -12,9 +12,9 @@ from capture.document import Document
 from capture.errors import InputRefused
 from capture.evidence import Evidence
 
-__all__ = ["FILES", "Record", "Revision", "all_names", "find", "load"]
+__all__ = ["FILES", "Record", "Revision", "all_names", "as_published", "find", "load"]
 
-FILES = {"results": "results.json", "upstream": "upstream.json", "history": "history.jsonl"}
+FILES = {"results": "results.json", "upstream": "upstream.json", "history": evidence.FILE}
 """The files of a revision, by the key that record.toml has for the digest of each."""
 
 
@@ -37,18 +37,20 @@ class Revision:
 
     def suite(self) -> list[Case]:
         """Return the cases of this revision with the claims of then; one that is no longer as published is refused."""
-        return [self._case(entry) for entry in self.cases]
+        found = [(case.find([entry["case"]])[0], entry) for entry in self.cases]
+        return [as_published(known, entry["digest"], entry["claims"], self.folder) for known, entry in found]
 
-    def _case(self, entry: Mapping[str, Any]) -> Case:
-        found = case.find([entry["case"]])[0]
-        if found.digest != entry["digest"]:
-            raise InputRefused(
-                f"{self.folder}: case {found.id} has the SHA-256 {found.digest}, but the revision was made with {entry['digest']}.",
-                "A published case never changes; give the changed one another id.",
-            )
-        for complaint in scenario.unknown("claims", entry["claims"], CLAIMS, "a claim of this version of dispatch-audit"):
-            raise InputRefused(f"{self.folder}: case {found.id}: {complaint}.", "Use the version that published it.")
-        return Case(found.id, found.scenario, tuple(entry["claims"]))
+
+def as_published(known: Case, digest: str, claims: Sequence[str], where: Path) -> Case:
+    """Return a case with the claims of its publication; one whose scenario is no longer the published one is refused."""
+    if known.digest != digest:
+        raise InputRefused(
+            f"{where}: case {known.id} has the SHA-256 {known.digest}, but was published with {digest}.",
+            "A published case never changes; give the changed one another id.",
+        )
+    for complaint in scenario.unknown("claims", claims, CLAIMS, "a claim of this version of dispatch-audit"):
+        raise InputRefused(f"{where}: case {known.id}: {complaint}.", "Use the version that published it.")
+    return Case(known.id, known.scenario, tuple(claims))
 
 
 @dataclass(frozen=True)

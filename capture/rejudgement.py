@@ -12,7 +12,7 @@ from capture.errors import InputRefused
 from capture.evidence import Evidence
 from capture.judgement import Judge
 from capture.record import Record, Revision
-from capture.sight import Sight
+from capture.saved import SavedHistory
 
 __all__ = ["RECORDED", "SUITE", "again", "of_revision", "of_run"]
 
@@ -64,20 +64,20 @@ def _evidence(old: Document, new: Document) -> Check:
 def _pin(pin: Document, found: Evidence | None, claims: str, judge: Judge) -> Document:
     if found is None:
         return pin
-    return judge.pin(found.sight, found.digest, _recorded(pin, found.sight) if claims == RECORDED else _suite(found.sight))
+    return judge.pin(found.history, found.digest, _recorded(pin, found.history) if claims == RECORDED else _suite(found.history))
 
 
-def _recorded(pin: Document, sight: Sight) -> Claims:
+def _recorded(pin: Document, saved: SavedHistory) -> Claims:
     claims = {entry["case"]: [claim["claim"] for claim in entry["claims"]] for entry in pin["cases"]}
-    for name in sorted({entry.case for entry in sight.cases} - set(claims)):
+    for name in sorted({entry.case for entry in saved.cases} - set(claims)):
         raise InputRefused(
             f"history of pin {pin['pin']}: case {name} is not in the results.", "Restore the file from where you got it."
         )
     return claims
 
 
-def _suite(sight: Sight) -> Claims:
+def _suite(saved: SavedHistory) -> Claims:
     suite = {known.id: known.claims for known in case.all_cases()}
-    for name in sorted({entry.case for entry in sight.cases} - set(suite)):
+    for name in sorted({entry.case for entry in saved.cases} - set(suite)):
         raise InputRefused(f"case {name}: the suite does not have it.", "Judge it by the claims that were recorded.")
     return suite

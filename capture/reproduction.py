@@ -18,10 +18,10 @@ from capture.observation import Cases, Watch, observe, observe_in
 from capture.pin import Pin
 from capture.pin import find as find_pin
 from capture.record import FILES, Record, Revision
-from capture.sight import Sight
+from capture.saved import SavedHistory
 from capture.verification import counted
 
-__all__ = ["Measured", "Plan", "compare", "measure", "timed_out"]
+__all__ = ["Measured", "Plan", "compare", "limited", "measure"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def measure(record: Record, cases: Cases, plan: Plan) -> Measured:
     return Measured(found, files, checks)
 
 
-_Run = tuple[Sight, Document | None, tuple[Check, ...]]
+_Run = tuple[SavedHistory, Document | None, tuple[Check, ...]]
 
 
 def _from_lock(record: Record, pin: Pin, cases: Cases, plan: Plan) -> _Run:
@@ -110,7 +110,7 @@ def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[
         yield same_bytes(name, document.read(revision.file(key)), measured.files.get(key))
 
 
-def timed_out(found: Document) -> bool:
+def limited(found: Document) -> bool:
     """Tell whether a limit of this machine, or an environment that cannot be had, kept a case from an answer: no difference."""
     return any(case["reason"] in ("timeout", "environment") for pin in found["pins"] for case in pin["cases"])
 

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from capture import compact, document, smoke
+from capture import compact, document
 from capture.authority import Call, Ruling, proposals, rulings, same, shown
 from capture.case import Case
 from capture.document import Document
 from capture.errors import InputRefused
-from capture.history import CaseHistory, Entry, History
-from capture.verdict import FAIL, PASS, UNKNOWN, CaseVerdict, Judgement, judge
+from capture.history import CaseHistory, Entry
+from capture.verdict import FAIL, PASS, UNKNOWN, VERDICTS, CaseVerdict, Judgement, judge
 
-__all__ = ["build", "narrowed", "of_pin", "packed", "pin_results", "read", "row", "unbuilt"]
+__all__ = ["build", "narrowed", "of_pin", "packed", "read", "row", "unbuilt"]
 
 
 def build(pins: Sequence[Document], record: str | None = None) -> Document:
@@ -44,13 +44,6 @@ def of_pin(environment: Entry, digest: str, rows: Sequence[Document], *, trusted
 def row(history: CaseHistory, claims: Iterable[str], *, trusted: bool) -> Document:
     """Return the row of one case from its history, judged by these claims."""
     return _case(history, _verdict(history, claims, trusted=trusted))
-
-
-def pin_results(history: History, data: bytes, claims: Mapping[str, Iterable[str]]) -> Document:
-    """Return the results of one pin from its history, whose file has the bytes `data`, by the claims named for each case."""
-    trusted = smoke.holds(history.smoke)
-    rows = [row(case, claims[case.case], trusted=trusted) for case in history.cases]
-    return of_pin(history.environment, document.digest(data), rows, trusted=trusted)
 
 
 def unbuilt(name: str, cases: Iterable[Case]) -> Document:
@@ -158,7 +151,7 @@ def _miscounted(where: str, counts: Mapping[str, int], cases: Sequence[Document]
 
 def _counts(cases: Iterable[Document]) -> Mapping[str, int]:
     counted = Counter(case["verdict"] for case in cases)
-    return {verdict: counted[verdict] for verdict in (PASS, FAIL, UNKNOWN)}
+    return {verdict: counted[verdict] for verdict in VERDICTS}
 
 
 def _verdict(history: CaseHistory, claims: Iterable[str], *, trusted: bool) -> CaseVerdict:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import cache, children, document, histories
+from capture import cache, children, document, evidence, histories
 from capture.errors import AuditError, InputRefused
 from capture.interpreter import Interpreter
 
@@ -56,7 +56,7 @@ def _emptied(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    return (path / "journals").is_dir() or (path / "history.jsonl").is_file() or path.name == SCRIPT
+    return (path / "journals").is_dir() or (path / evidence.FILE).is_file() or path.name == SCRIPT
 
 
 def is_run(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from capture.judgement import Judge
 from capture.matrix import Matrix
 from capture.observation import Cases, Watch, observe
 from capture.pin import Pin
-from capture.sight import Sight
+from capture.saved import SavedHistory
 from capture.workers import Broken, Outcome, Workers
 
 __all__ = ["Plan", "Run", "judged", "machine", "run_pins", "save", "see"]
@@ -56,7 +56,7 @@ def run_pins(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan) -> Run:
     return Run(plan.folder, found)
 
 
-def see(pin: Pin, cases: Cases, plan: Plan, judge: Judge) -> Sight:
+def see(pin: Pin, cases: Cases, plan: Plan, judge: Judge) -> SavedHistory:
     """Return what is seen at one pin, or what an earlier run saw there; what keeps it from being seen is raised."""
     known = None if plan.fresh else kept.recall(pin, plan.python, cases())
     missing = kept.missing(known, cases()) if known else ()
@@ -78,11 +78,11 @@ def judged(name: str, outcome: Outcome, cases: Iterable[Case], judge: Judge) -> 
 
 def save(found: Document, outcomes: Mapping[str, Outcome], folder: Path) -> None:
     """Save what was seen, of one pin as its history and of several in one file, then the results."""
-    seen = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Sight)}
+    seen = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, SavedHistory)}
     if len(outcomes) > 1:
         document.write(folder / histories.FILE, histories.write(seen.values()))
-    for name, sight in seen.items() if len(outcomes) == 1 else ():
-        document.write(evidence.place(folder, name), sight.data())
+    for name, saved in seen.items() if len(outcomes) == 1 else ():
+        document.write(evidence.place(folder, name), saved.data())
     document.write(folder / "results.json", document.canonical(results.packed(found)))
 
 
@@ -96,4 +96,4 @@ def _outcomes(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan, judge: Jud
 
 def machine(outcome: Outcome) -> Mapping[str, Any]:
     """Return what run.json says of a pin: what the probe said of the machine, or why there is nothing to be seen."""
-    return outcome.machine if isinstance(outcome, Sight) else {"error": outcome.message}
+    return outcome.machine if isinstance(outcome, SavedHistory) else {"error": outcome.message}

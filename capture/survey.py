@@ -10,16 +10,17 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from capture import case, document, evidence, histories, library, pin, rejudgement, results, runs, scenario
+from capture import case, document, evidence, histories, library, pin, rejudgement, results, runs
 from capture.case import Case
 from capture.check import Check, same_bytes
-from capture.claims import CLAIMS
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.pin import Pin
+from capture.publication import SUMS, sums
+from capture.record import as_published
 from capture.render import releases
 from capture.render.report import page
-from capture.verification import agreements, sums
+from capture.verification import agreements, listed
 
 __all__ = ["RESULTS", "Survey", "all_names", "compare", "load", "publish", "verify"]
 
@@ -58,19 +59,8 @@ class Survey:
     def suite(self) -> list[Case]:
         """Return the cases as they were published, with the claims of then; one that is no longer the same is refused."""
         rows = {row["case"]: row for found in self.published["pins"] if found["history"] for row in found["cases"]}
-        return [_as_published(known, rows[known.id], self.folder) for known in case.find(rows)]
-
-
-def _as_published(known: Case, row: Document, folder: Path) -> Case:
-    claims = tuple(claim["claim"] for claim in row["claims"])
-    if known.digest != row["digest"]:
-        raise InputRefused(
-            f"{folder}: case {known.id} has the SHA-256 {known.digest}, but was published with {row['digest']}.",
-            "A published case never changes; give the changed one another id.",
-        )
-    for complaint in scenario.unknown("claims", claims, CLAIMS, "a claim of this version of dispatch-audit"):
-        raise InputRefused(f"{folder}: case {known.id}: {complaint}.", "Use the version that published it.")
-    return Case(known.id, known.scenario, claims)
+        claims = {name: [claim["claim"] for claim in row["claims"]] for name, row in rows.items()}
+        return [as_published(known, rows[known.id]["digest"], claims[known.id], self.folder) for known in case.find(rows)]
 
 
 def all_names() -> list[str]:
@@ -94,8 +84,7 @@ def publish(survey: Survey, run: runs.Run) -> None:
     measured = {name: document.read(run.folder / name) for name in _MEASURED}
     files = {**measured, **_rendered(survey, run.results, document.digest(measured[RESULTS]))}
     inside = {**files, library.SURVEY: document.read(survey.folder / library.SURVEY)}
-    listed = "".join(f"{document.digest(data)}  {name}\n" for name, data in sorted(inside.items()))
-    for name, data in {**files, "SHA256SUMS": listed.encode()}.items():
+    for name, data in {**files, SUMS: sums(inside)}.items():
         document.write(survey.folder / name, data)
 
 
@@ -108,7 +97,7 @@ def compare(survey: Survey, run: runs.Run) -> Iterator[Check]:
 def verify(survey: Survey) -> Iterator[Check]:
     """Yield what was checked of a published survey: digests, evidence, judgement, and what is rendered of it."""
     folder, found = survey.folder, survey.published
-    yield from sums(folder)
+    yield from listed(folder)
     yield from agreements(found, evidence.in_folder(folder, found))
     yield from rejudgement.again(folder / RESULTS, partial(evidence.in_folder, folder))
     digest = document.digest(document.read(folder / RESULTS))

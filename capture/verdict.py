@@ -17,6 +17,9 @@ __all__ = ["FAIL", "NOT_APPLICABLE", "PASS", "REASONS", "UNKNOWN", "CaseVerdict"
 
 PASS, FAIL, UNKNOWN, NOT_APPLICABLE = "PASS", "FAIL", "UNKNOWN", "not applicable"
 
+VERDICTS = (PASS, FAIL, UNKNOWN)
+"""The verdicts that a case can have; a claim may also be not applicable."""
+
 REASONS = {
     "ambiguous": "A dispatch could belong to several calls, or a document promises two things, and the verdict depends on which.",
     "environment": "The environment could not be built, or is not the pinned one, so nothing was run in it.",

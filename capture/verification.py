@@ -10,15 +10,15 @@ from capture.document import Document
 from capture.errors import InputRefused
 from capture.evidence import Evidence
 from capture.record import FILES, Record, Revision
-from capture.sight import Sight
+from capture.saved import SavedHistory
 
-__all__ = ["agreements", "counted", "of_revision", "of_run", "sums"]
+__all__ = ["agreements", "counted", "listed", "of_revision", "of_run"]
 
 
 def of_revision(record: Record, revision: Revision) -> Iterator[Check]:
     """Yield what was checked of a published revision."""
     yield _folders(record)
-    yield from sums(revision.folder)
+    yield from listed(revision.folder)
     for key, name in FILES.items():
         value = document.digest(document.read(revision.file(key)))
         yield Check(f"record.toml, {name}", value == revision.digests[key], f"SHA-256 {value}")
@@ -58,7 +58,7 @@ def _folders(record: Record) -> Check:
     return Check("record.toml, revisions", held, ", ".join(found) if held else f"the folders are {', '.join(found) or 'none'}")
 
 
-def sums(folder: Path) -> Iterator[Check]:
+def listed(folder: Path) -> Iterator[Check]:
     """Check the digest of every file beside SHA256SUMS; one that it does not name is a difference."""
     named = dict(_lines(folder / "SHA256SUMS"))
     for name in sorted(path.name for path in folder.iterdir() if path.name != "SHA256SUMS"):
@@ -83,15 +83,15 @@ def agreements(found: Document, saved: Mapping[str, Evidence]) -> Iterator[Check
     """Yield whether results and evidence are of the same pin, files, packages and scenarios."""
     for pin in found["pins"]:
         if pin["pin"] in saved:
-            yield _agreement(pin, saved[pin["pin"]].sight)
+            yield _agreement(pin, saved[pin["pin"]].history)
 
 
-def _agreement(pin: Document, sight: Sight) -> Check:
+def _agreement(pin: Document, history: SavedHistory) -> Check:
     """Check that results and history are of the same pin, files, packages and scenarios."""
-    head = [sight.environment[key] for key in _HEAD] + [[(case.case, case.scenario) for case in sight.cases]]
+    head = [history.environment[key] for key in _HEAD] + [[(case.case, case.scenario) for case in history.cases]]
     results_head = [pin[key] for key in _HEAD] + [[(case["case"], case["digest"]) for case in pin["cases"]]]
     held = head == results_head
-    detail = f"{len(sight.cases)} cases" if held else "they are not of the same pin, packages, files and cases"
+    detail = f"{len(history.cases)} cases" if held else "they are not of the same pin, packages, files and cases"
     return Check(f"results and evidence of pin {pin['pin']}", held, detail)
 
 

@@ -19,7 +19,7 @@ from capture.interpreter import Interpreter
 from capture.kept import recorded_by
 from capture.observation import Watch, observe
 from capture.pin import Pin
-from capture.sight import Sight
+from capture.saved import SavedHistory
 
 __all__ = ["Broken", "Outcome", "Task", "Workers"]
 
@@ -43,7 +43,7 @@ class Broken:
     message: str
 
 
-Outcome = Sight | Broken
+Outcome = SavedHistory | Broken
 
 _ADDRESS = re.compile(r"(?:tcp|tls|ws|wss)://[^\s/]+:[0-9]+")
 

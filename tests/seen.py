@@ -9,12 +9,12 @@ from capture.case import Case
 from capture.document import Document
 from capture.judgement import Judge
 from capture.observation import Watch, observe
-from capture.sight import Sight
+from capture.saved import SavedHistory
 
 __all__ = ["judged_at", "seen_at"]
 
 
-def seen_at(name: str, cases: Sequence[Case]) -> Sight:
+def seen_at(name: str, cases: Sequence[Case]) -> SavedHistory:
     """Return what is seen of cases at a pin, observed afresh."""
     with tempfile.TemporaryDirectory() as folder:
         return observe(pin.find(name), lambda: cases, Watch(interpreter.find(None), Path(folder)))
@@ -22,5 +22,5 @@ def seen_at(name: str, cases: Sequence[Case]) -> Sight:
 
 def judged_at(name: str, cases: Sequence[Case]) -> Document:
     """Return the results of cases at a pin, observed afresh."""
-    sight = seen_at(name, cases)
-    return Judge().pin(sight, document.digest(sight.data()), {case.id: case.claims for case in cases})
+    saved = seen_at(name, cases)
+    return Judge().pin(saved, document.digest(saved.data()), {case.id: case.claims for case in cases})

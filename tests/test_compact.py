@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture import compact, document, histories, results, sight
+from capture import compact, document, histories, results
 from capture.errors import InputRefused
 from capture.record import find
+from capture.saved import SavedHistory
 from tests.comparisons import documents
 
 Change = Callable[[dict[str, Any]], object]
@@ -119,17 +120,17 @@ def test_what_cannot_be_meant_is_refused(change: Change, says: str) -> None:
     assert says in refused.value.message
 
 
-def seen_at(*pins: str) -> list[sight.Sight]:
+def seen_at(*pins: str) -> list[SavedHistory]:
     """Return what was published of I05 as if it had been seen at several pins."""
     path = find("i05").revision(None).file("history")
-    found = sight.read(path.read_bytes(), str(path))
-    return [sight.Sight({**found.environment, "pin": pin}, found.smoke, found.cases) for pin in pins]
+    found = SavedHistory.read(path.read_bytes(), str(path))
+    return [SavedHistory({**found.environment, "pin": pin}, found.smoke, found.cases) for pin in pins]
 
 
 def test_the_history_of_every_pin_can_be_had_from_the_shared_file() -> None:
     """Byte for byte, and what is shared stands once."""
     seen = seen_at("a", "b")
-    lacking = sight.Sight({**seen[0].environment, "pin": "c"}, seen[0].smoke, seen[0].cases[1:3])
+    lacking = SavedHistory({**seen[0].environment, "pin": "c"}, seen[0].smoke, seen[0].cases[1:3])
     data = histories.write([*seen, lacking])
     read = histories.read(data, "histories.jsonl")
     assert [(name, found.data()) for name, found in read.items()] == [

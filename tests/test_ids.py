@@ -31,19 +31,17 @@ def told(call: str, status: str, content: str = "x") -> dict[str, Any]:
     return {"type": "tool", "content": content, "answers": call, "status": status}
 
 
+def two_turns() -> list[Entry | list[Entry]]:
+    """Return what is seen of two turns in which one id is proposed and asked about, the second time of another call."""
+    return [propose(1, A), ask(1, A), propose(2, AGAIN, number=2), ask(2, AGAIN, question="r"), end(3, "ended")]
+
+
 def test_an_older_error_excuses_no_later_call() -> None:
     """The first call of an id was rejected; the second was approved and never ran, and no error answers it."""
     steps = [decide(("a", "reject")), decide(("a", "approve"))]
-    turns: list[Entry | list[Entry]] = [
-        propose(1, A),
-        ask(1, A),
-        propose(2, AGAIN, number=2),
-        ask(2, AGAIN, question="r"),
-        end(3, "ended"),
-    ]
-    lost = history(steps, *turns, said(3, spoke(A), told("a", "error"), spoke(AGAIN), told("a", "success")))
+    lost = history(steps, *two_turns(), said(3, spoke(A), told("a", "error"), spoke(AGAIN), told("a", "success")))
     assert len(find("core/authorised-dispatch", lost).faults) == 1
-    failed = history(steps, *turns, said(3, spoke(A), told("a", "error"), spoke(AGAIN), told("a", "error")))
+    failed = history(steps, *two_turns(), said(3, spoke(A), told("a", "error"), spoke(AGAIN), told("a", "error")))
     assert find("core/authorised-dispatch", failed).faults == ()
 
 
@@ -65,16 +63,9 @@ def test_an_older_answer_in_the_tools_place_is_true() -> None:
     """A person answered the first call of an id, and rejected the second: both messages say what was."""
     steps = [{**decide(("a", "respond"))}, decide(("a", "reject"))]
     steps[0]["decisions"][0]["message"] = "blue"
-    turns: list[Entry | list[Entry]] = [
-        propose(1, A),
-        ask(1, A),
-        propose(2, AGAIN, number=2),
-        ask(2, AGAIN, question="r"),
-        end(3, "ended"),
-    ]
-    case = history(steps, *turns, said(3, spoke(A), told("a", "success", "blue"), spoke(AGAIN), told("a", "error")))
+    case = history(steps, *two_turns(), said(3, spoke(A), told("a", "success", "blue"), spoke(AGAIN), told("a", "error")))
     assert find("messages/told-truly", case).faults == ()
-    wrong = history(steps, *turns, said(3, spoke(A), told("a", "success", "blue"), spoke(AGAIN), told("a", "success")))
+    wrong = history(steps, *two_turns(), said(3, spoke(A), told("a", "success", "blue"), spoke(AGAIN), told("a", "success")))
     assert len(find("messages/told-truly", wrong).faults) == 1
 
 

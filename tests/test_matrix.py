@@ -118,21 +118,21 @@ def test_what_was_spoiled_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A history with a fault of the probe is the machine's: the next run tries again."""
     (edit,) = case.find(["decisions/edit"])
     found, python = pin.find(PINS[1]), interpreter.find(None)
-    sight = seen_at(PINS[1], [edit])
+    saved = seen_at(PINS[1], [edit])
     fault = {"kind": "fault", "step": 0, "reason": "timeout", "detail": "the probe did not answer open in time"}
-    lines = sight.cases[0].lines.splitlines(keepends=True)
+    lines = saved.cases[0].lines.splitlines(keepends=True)
     cut = b"".join([*lines[:2], document.line(fault), document.line({"kind": "end", "case": edit.id, "entries": 2})])
-    spoiled = type(sight.cases[0])(edit.id, edit.digest, False, cut)
-    assert (sight.cases[0].spoiled, spoiled.spoiled) == (False, True)
+    spoiled = type(saved.cases[0])(edit.id, edit.digest, False, cut)
+    assert (saved.cases[0].spoiled, spoiled.spoiled) == (False, True)
     assert spoiled.history().of("fault")[0]["reason"] == "timeout"
-    kept.keep(found, python, type(sight)(sight.environment, sight.smoke, (spoiled,), {}))
+    kept.keep(found, python, type(saved)(saved.environment, saved.smoke, (spoiled,), {}))
     recalled = kept.recall(found, python, [edit])
     assert recalled is not None
     assert recalled.cases == ()
-    kept.keep(found, python, sight)
+    kept.keep(found, python, saved)
     recalled = kept.recall(found, python, [edit])
     assert recalled is not None
-    assert recalled.data() == sight.data()
+    assert recalled.data() == saved.data()
     monkeypatch.setattr(kept, "recorded_by", lambda: "another probe")
     assert kept.recall(found, python, [edit]) is None
 
@@ -142,14 +142,14 @@ def test_what_is_kept_rests_on_the_python_and_on_the_very_case() -> None:
     """A Python that the pin no longer allows sees nothing, and the history of another case under a name is none."""
     cases = case.find(["decisions/approve", "decisions/reject"])
     found, python = pin.find(PINS[1]), interpreter.find(None)
-    sight = seen_at(PINS[1], cases)
-    kept.keep(found, python, sight)
+    saved = seen_at(PINS[1], cases)
+    kept.keep(found, python, saved)
     recalled = kept.recall(found, python, cases)
     assert recalled is not None
     assert [seen.case for seen in recalled.cases] == [known.id for known in cases]
     assert kept.recall(replace(found, python=SpecifierSet("<3.5")), python, cases) is None
-    swapped = replace(sight.cases[0], lines=sight.cases[1].lines)
-    kept.keep(found, python, replace(sight, cases=(swapped, sight.cases[1])))
+    swapped = replace(saved.cases[0], lines=saved.cases[1].lines)
+    kept.keep(found, python, replace(saved, cases=(swapped, saved.cases[1])))
     recalled = kept.recall(found, python, cases)
     assert recalled is not None
     assert [seen.case for seen in recalled.cases] == ["decisions/reject"]
@@ -285,9 +285,12 @@ def test_the_folder_of_several_pins_is_verified_and_judged_again(command: Comman
         assert (done.returncode, json.loads(done.stdout)["held"]) == (0, True), done.stderr
     path = tmp_path / "out" / "histories.jsonl"
     whole = path.read_bytes()
-    path.write_bytes(whole.replace(b"sdk-review@example.invalid", b"sdk-reviev@example.invalid"))
-    spoiled = [command(name, "./out", "--format", "json") for name in ("verify", "rejudge")]
-    assert [done.returncode for done in spoiled] != [0, 0]
+    lines = whole.splitlines(keepends=True)
+    path.write_bytes(b"".join(line.replace(b"sdk-review", b"sdk-reviev") if b'"dispatched"' in line else line for line in lines))
+    for name in ("verify", "rejudge"):
+        done = command(name, "./out", "--format", "json")
+        differing = [check["check"] for check in json.loads(done.stdout)["checks"] if check["held"] is False]
+        assert (done.returncode, differing) == (1, [*(f"evidence of pin {pin}" for pin in PINS), "judged again"])
     path.write_bytes(b"".join(line for line in whole.splitlines(keepends=True) if b'"pin":"i05"' not in line))
     cut = command("verify", "./out")
     assert (cut.returncode, "other lines than its first one counts" in cut.stderr) == (4, True)
@@ -297,10 +300,21 @@ def test_the_folder_of_several_pins_is_verified_and_judged_again(command: Comman
     hidden = results.build([unbuilt if row["pin"] == PINS[1] else row for row in read(measured)["pins"]])
     (tmp_path / "out" / "results.json").write_bytes(document.canonical(results.packed(hidden)))
     suppressed = command("verify", "./out")
-    assert (suppressed.returncode, "the results have no history of it" in suppressed.stderr) == (4, True), suppressed.stderr
+    assert (suppressed.returncode, "there is a history of it, but not in the results" in suppressed.stderr) == (4, True), (
+        suppressed.stderr
+    )
     path.unlink()
     gone = command("rejudge", "./out")
     assert (gone.returncode, "histories.jsonl: there is no such file" in gone.stderr) == (4, True)
+
+
+def test_a_history_that_the_results_leave_out_is_refused(command: Command, tmp_path: Path) -> None:
+    """At one pin too: results that say that there was no environment do not stand beside what was seen in it."""
+    assert command("run", "--pin", PINS[1], *CASES, "--out", tmp_path / "out").returncode == 0
+    silent = results.build([results.unbuilt(PINS[1], case.find(["decisions/approve", "decisions/edit"]))])
+    (tmp_path / "out" / "results.json").write_bytes(document.canonical(silent))
+    done = command("verify", "./out")
+    assert (done.returncode, "there is a history of it, but not in the results" in done.stderr) == (4, True), done.stderr
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -14,10 +14,13 @@ from capture.case import Case
 from capture.claims import CLAIMS, Claim, Fault, Finding, current, registry
 from capture.errors import InputRefused
 from capture.history import CaseHistory
+from capture.judgement import Judge
 from capture.question import asked, fits
+from capture.saved import SavedHistory
 from capture.verdict import NOT_APPLICABLE, judge_claim
 from capture.verdict import UNKNOWN as UNSEEN
 from tests import comparisons as small
+from tests.judging import judged
 from tests.mutants.examples import ENVIRONMENT, FINDINGS, PLANS, found, histories
 from tests.test_authority import FREE, A, B, ask, ask_each, decide, dispatch, edit, end, propose, seen
 from tests.test_authority import history as made
@@ -43,8 +46,8 @@ def test_published_results_follow_from_the_published_history() -> None:
     revision = record.find("i05").revision(None)
     data = document.read(revision.file("history"))
     claims = {entry["case"]: entry["claims"] for entry in revision.cases}
-    judged = results.build([results.pin_results(history.read(data, "i05"), data, claims)], "i05")
-    assert document.canonical(judged) == document.read(revision.file("results"))
+    found = Judge().pin(SavedHistory.read(data, "i05"), document.digest(data), claims)
+    assert document.canonical(results.build([found], "i05")) == document.read(revision.file("results"))
 
 
 def test_results_of_an_environment_that_could_not_be_had_are_read_again() -> None:
@@ -64,7 +67,7 @@ def test_what_a_tool_was_given_beside_its_arguments_is_observed_once_a_run() -> 
     """Injected values stand in the results once for each run of the tool, and not among its arguments."""
     case = histories("ungated")["correct"]
     entries = [{**entry, "injected": {"state": 1}} if entry.get("vantage") == "dispatch" else entry for entry in case.entries]
-    pin = results.pin_results(history.History(ENVIRONMENT, (), (replace(case, entries=tuple(entries)),)), b"", {case.case: []})
+    pin = judged(history.History(ENVIRONMENT, (), (replace(case, entries=tuple(entries)),)), {case.case: []})
     assert pin["cases"][0]["observations"]["injected"] == [
         {"tool": "log", "values": {"state": 1}},
         {"tool": "pay", "values": {"state": 1}},
@@ -289,7 +292,7 @@ def observed(case: CaseHistory) -> Any:
     """Return the results of a case without claims."""
     scenario = {**case.scenario, "question": "?", "trigger": "agent-built"}
     found = replace(case, scenario=scenario)
-    pin = results.pin_results(history.History(ENVIRONMENT, (), (found,)), b"", {case.case: []})
+    pin = judged(history.History(ENVIRONMENT, (), (found,)), {case.case: []})
     return pin["cases"][0]
 
 

@@ -1,7 +1,7 @@
 """The verdict of a case: its order, its emptiness, its trigger; and nothing counts at a pin whose smoke test failed."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import permutations
 
@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capture import document, history, record, results, smoke
+from capture import document, history, record, smoke
 from capture.claims import Fault
+from capture.document import Document
 from capture.history import CaseHistory, History
+from capture.judgement import Judge
+from capture.saved import SavedHistory
 from capture.verdict import FAIL, NOT_APPLICABLE, PASS, REASONS, UNKNOWN, Judgement, judge, merge
 
 VERDICTS = st.sampled_from([PASS, FAIL, UNKNOWN, NOT_APPLICABLE])
@@ -97,16 +100,22 @@ def no_smoke(found: History) -> History:
     return replace(found, smoke=())
 
 
+def judged_by(found: History, claims: Mapping[str, list[str]]) -> Document:
+    """Return the results of a history as it is saved."""
+    saved = SavedHistory.of(found, {})
+    return Judge().pin(saved, document.digest(saved.data()), claims)
+
+
 @pytest.mark.parametrize("change", [planted_gone, true_answer_wrong, no_smoke])
 def test_nothing_counts_without_the_smoke_test(change: Callable[[History], History]) -> None:
     """Where the smoke test did not come out as it must, every case is UNKNOWN(smoke), whatever its claims say."""
     found = published()
     claims = {entry["case"]: entry["claims"] for entry in record.find("i05").revision(None).cases}
     assert smoke.holds(found.smoke)
-    assert results.pin_results(found, b"", claims)["smoke"] == PASS
+    assert judged_by(found, claims)["smoke"] == PASS
     changed = change(found)
     assert not smoke.holds(changed.smoke)
-    judged_again = results.pin_results(changed, b"", claims)
+    judged_again = judged_by(changed, claims)
     assert judged_again["smoke"] == FAIL
     assert {(case["verdict"], case["reason"]) for case in judged_again["cases"]} == {(UNKNOWN, "smoke")}
 

@@ -86,4 +86,4 @@ def _exit(document: Document, measured: Document) -> int:
 
     if document["held"]:
         return ExitCode.FINE
-    return ExitCode.UNKNOWN if reproduction.timed_out(measured) else ExitCode.DIFFERENCE
+    return ExitCode.UNKNOWN if reproduction.limited(measured) else ExitCode.DIFFERENCE

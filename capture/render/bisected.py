@@ -7,7 +7,7 @@ from packaging.version import Version
 
 from capture.bisection import CHANGED, INTERVAL, NOT_KNOWN, UNCHANGED
 from capture.document import Document
-from capture.render.cells import status
+from capture.render.cells import many, status
 
 __all__ = ["commands", "helpers", "rows", "sentences"]
 
@@ -81,8 +81,8 @@ def _backwards(found: Document) -> list[str]:
 def _effort(found: Document) -> str:
     axis = found["axis"]
     beside = f" with {axis['fixed']}" if axis["fixed"] else ""
-    many = "1 release" if axis["releases"] == 1 else f"{axis['releases']} releases"
-    return f"Run at {found['runs']} of {many} of {axis['package']}{beside}, {axis['from']} to {axis['to']}."
+    releases = many(axis["releases"], "release")
+    return f"Run at {found['runs']} of {releases} of {axis['package']}{beside}, {axis['from']} to {axis['to']}."
 
 
 def rows(found: Document) -> list[Row]:

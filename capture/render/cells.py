@@ -7,7 +7,7 @@ from typing import Any
 from capture.authority import same
 from capture.document import Document, line
 
-__all__ = ["COLUMNS", "actions", "faults", "row", "status", "stored_action"]
+__all__ = ["COLUMNS", "actions", "faults", "many", "row", "status", "stored_action", "written"]
 
 COLUMNS = (
     "Case",
@@ -50,6 +50,16 @@ def _obstacle(case: Document) -> str | None:
         if found["status"] in ("raised", "impossible"):
             return " ".join(filter(None, (f"step {found['step']}, {found['do']},", found["status"], found["error"])))
     return None
+
+
+def many(count: int, what: str) -> str:
+    """Return how many there are of a thing."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def written(value: object) -> str:
+    """Return a value of the evidence as JSON on one line; nothing is said in a word."""
+    return "nothing" if value is None else line(value).decode().strip()
 
 
 def faults(pin: Document) -> Iterator[tuple[str, str, Document]]:

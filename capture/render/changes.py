@@ -7,7 +7,7 @@ from typing import Any
 
 from capture.diff import ADDED, DETAIL, HIDDEN, REMOVED, STATUSES
 from capture.document import Document
-from capture.render.cells import actions, status, stored_action
+from capture.render.cells import actions, many, status, stored_action
 
 __all__ = [
     "ANSWERS",
@@ -253,9 +253,5 @@ def constant(transitions: Document) -> list[tuple[str, str]]:
 
 def _amount(found: Document) -> str:
     named = f" ({', '.join(dict.fromkeys(found['cases']))})" if found["verdict"] != "PASS" else ""
-    cases = [f"{_many(len(found['cases']), 'case')}{named}"] if found["cases"] else []
-    return ", ".join([*cases, *([_many(found["claims"], "claim")] if found["claims"] else [])])
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    cases = [f"{many(len(found['cases']), 'case')}{named}"] if found["cases"] else []
+    return ", ".join([*cases, *([many(found["claims"], "claim")] if found["claims"] else [])])

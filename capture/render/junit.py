@@ -8,7 +8,8 @@ skipped in green.
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
-from capture.document import Document, line
+from capture.document import Document
+from capture.render.cells import written
 from capture.render.printable import printable
 
 __all__ = ["checks", "results"]
@@ -74,16 +75,12 @@ def _case(pin: str, case: Document) -> ET.Element:
 def _faults(case: Document) -> Iterable[str]:
     for claim in case["claims"]:
         for fault in claim["faults"]:
-            expected, observed = _value(fault["expected"]), _value(fault["observed"])
+            expected, observed = written(fault["expected"]), written(fault["observed"])
             yield f"{claim['claim']} at {fault['evidence']}: expected {expected}, observed {observed}"
 
 
 def _unknown(case: Document) -> Iterable[str]:
     return (f"{claim['claim']}: UNKNOWN ({claim['reason']})" for claim in case["claims"] if claim["reason"])
-
-
-def _value(value: object) -> str:
-    return "nothing" if value is None else line(value).decode().strip()
 
 
 def _check(suite: str, check: Document, *, late: bool) -> ET.Element:

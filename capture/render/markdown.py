@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from capture.document import Document, line
+from capture.document import Document
 from capture.render import bisected, changes
-from capture.render.cells import COLUMNS, faults, row
+from capture.render.cells import COLUMNS, faults, row, written
 from capture.render.printable import code, printable
 from capture.transitions import transitions as transitions_of
+from capture.verdict import VERDICTS
 
 __all__ = ["accepted", "bisection", "checks", "difference", "results", "table", "text", "transitions"]
 
@@ -42,12 +43,9 @@ def results(document: Document) -> str:
     """Return the results: of one pin a table and what did not hold below it, of many the counts and what changed among them."""
     if len(document["pins"]) == 1:
         return "\n".join(_pin(document["pins"][0]))
-    counts = ([code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in _VERDICTS)] for pin in document["pins"])
-    shown = table(("Pin", *_VERDICTS), counts)
+    counts = ([code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in VERDICTS)] for pin in document["pins"])
+    shown = table(("Pin", *VERDICTS), counts)
     return f"{shown}\n{transitions(transitions_of(document))}"
-
-
-_VERDICTS = ("PASS", "FAIL", "UNKNOWN")
 
 
 def transitions(document: Document) -> str:
@@ -135,4 +133,4 @@ def _faults(pin: Document) -> Iterator[str]:
 
 
 def _value(value: object) -> str:
-    return "nothing" if value is None else code(line(value).decode().strip())
+    return written(value) if value is None else code(written(value))

@@ -8,11 +8,9 @@ from capture.render import markdown
 from capture.render.printable import code
 from capture.render.report.history import Turn, changes_by_pin
 from capture.transitions import transitions
-from capture.verdict import FAIL, PASS, UNKNOWN
+from capture.verdict import VERDICTS
 
 __all__ = ["survey", "table"]
-
-VERDICTS = (PASS, FAIL, UNKNOWN)
 
 
 def table(results: Document) -> str:

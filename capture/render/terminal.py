@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from capture.document import Document, line
+from capture.document import Document
 from capture.render import bisected, changes
-from capture.render.cells import COLUMNS, faults, row
+from capture.render.cells import COLUMNS, faults, row, written
 from capture.render.printable import printable
 
 __all__ = ["accepted", "bisection", "checks", "diagnosis", "difference", "facts", "pairs", "results", "transitions"]
@@ -139,12 +139,8 @@ def _shown(value: object) -> str:
 def _faults(pin: Document) -> Iterable[str]:
     for case, claim, fault in faults(pin):
         yield f"{case}: {claim} does not hold at {fault['evidence']}:"
-        yield f"    expected {_value(fault['expected'])}"
-        yield f"    observed {_value(fault['observed'])}"
-
-
-def _value(value: object) -> str:
-    return "nothing" if value is None else line(value).decode().strip()
+        yield f"    expected {written(fault['expected'])}"
+        yield f"    observed {written(fault['observed'])}"
 
 
 def _case(cells: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from capture import document, history, record
 from capture.authority import rulings
 from capture.claims import CLAIMS
 from capture.history import CaseHistory, History
-from capture.results import pin_results
+from tests.judging import judged
 from tests.simulation import Simulation, scenario, simulated
 
 __all__ = ["FINDINGS", "found", "histories"]
@@ -205,7 +205,7 @@ def _finding(case: CaseHistory, name: str) -> list[Any]:
 def _results(case: CaseHistory) -> str:
     """Return the SHA-256 of what the results say of a case, beside its claims."""
     names = ["network/none-tried@1"]
-    pin = pin_results(History(ENVIRONMENT, _smoke(), (case,)), b"", {case.case: names})
+    pin = judged(History(ENVIRONMENT, _smoke(), (case,)), {case.case: names})
     return document.digest(document.canonical(pin))
 
 

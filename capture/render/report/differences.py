@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from capture.diff import DETAIL, diff
 from capture.document import Document
 from capture.render import changes
-from capture.render.report.faults import written
+from capture.render.cells import written
 from capture.render.report.releases import Releases
 from capture.render.report.rows import Row
 

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from capture.claims import CLAIMS
-from capture.document import Document, line
+from capture.document import Document
+from capture.render.cells import written
 from capture.render.report.releases import Releases
 from capture.render.report.rows import Row
 
-__all__ = ["Fault", "Unmet", "sentence", "unmet", "written"]
+__all__ = ["Fault", "Unmet", "sentence", "unmet"]
 
 _MOST = 20
 
@@ -38,11 +39,6 @@ def sentence(name: str) -> str:
     """Return what a claim says, or that nobody knows it here."""
     known = CLAIMS.get(name)
     return known.sentence if known else "A claim that this version does not know."
-
-
-def written(value: object) -> str:
-    """Return a value as JSON; nothing is said in a word."""
-    return "nothing" if value is None else line(value).decode("utf-8", "surrogatepass").strip()
 
 
 def unmet(found: Row, releases: Releases) -> list[Unmet]:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from capture.claims import CLAIMS
 from capture.document import Document
+from capture.render.cells import many
 from capture.render.lanes import STYLE, WIDTH
 from capture.render.printable import visible
 from capture.render.report.faults import sentence
@@ -23,15 +24,13 @@ from capture.render.report.rows import Row, rows
 from capture.render.report.sections import Section, Sources, sections
 from capture.render.report.ways import Ways
 from capture.transitions import transitions
-from capture.verdict import REASONS
+from capture.verdict import REASONS, VERDICTS
 
 __all__ = ["page"]
 
 _FOLDER = Path(__file__).parent
 
 _LONGEST = 4000
-
-_VERDICTS = ("PASS", "FAIL", "UNKNOWN")
 
 _LETTERS = {"PASS": "P", "FAIL": "F", "UNKNOWN": "?", "not applicable": "·"}
 
@@ -158,8 +157,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    found.globals |= {"letters": _LETTERS, "classes": _CLASSES, "verdicts": _VERDICTS}
-    found.filters["many"] = _many
+    found.globals |= {"letters": _LETTERS, "classes": _CLASSES, "verdicts": VERDICTS}
+    found.filters["many"] = many
     found.filters["drawn"] = Markup  # what `lanes` draws is escaped where it is drawn
     return found
 
@@ -170,7 +169,3 @@ def _shown(value: object) -> object:
         return value
     left = len(value) - _LONGEST
     return visible(value if left <= 0 else f"{value[:_LONGEST]}… and {left} characters more, in results.json")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
