@@ -248,9 +248,10 @@ def test_a_release_that_does_not_import_is_one_row(tmp_path: Path, command: Comm
     done = command("run", "--pin", lame, "--pin", PINS[1], *CASES, "--format", "json")
     rows = read(done.stdout)["pins"]
     assert (done.returncode, [row["smoke"] for row in rows]) == (3, ["UNKNOWN", "PASS"]), done.stderr
-    assert "lame-pin: no environment: the probe ended at describe" in done.stderr
+    # It ends by itself: before it is asked, or while it is.
+    assert re.search("lame-pin: no environment: the probe ended (at|before) describe", done.stderr)
     alone = command("run", "--pin", lame, *CASES)
-    assert (alone.returncode, "the probe ended at describe" in alone.stderr) == (3, True), alone.stderr
+    assert (alone.returncode, "the probe ended" in alone.stderr) == (3, True), alone.stderr
 
 
 def test_a_release_that_is_not_there_is_one_row(command: Command) -> None:
