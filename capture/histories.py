@@ -48,7 +48,7 @@ def read(data: bytes, where: str) -> Mapping[str, SavedHistory]:
         SavedCase.read(_bounded(_picked(lines, _parsed(entry, "case", where)["lines"], where), where), where)
         for entry in islice(rest, head["cases"])
     ]
-    pins = [_sight(_parsed(entry, "pin", where), cases, where) for entry in islice(rest, head["pins"])]
+    pins = [_of_pin(_parsed(entry, "pin", where), cases, where) for entry in islice(rest, head["pins"])]
     if len(pins) != head["pins"] or next(rest, None):
         raise InputRefused(f"{where}: it has other lines than its first one counts.", _RESTORE)
     found = {str(pin.environment["pin"]): pin for pin in pins}
@@ -83,6 +83,6 @@ def _bounded(lines: list[bytes], where: str) -> list[bytes]:
     return lines
 
 
-def _sight(pin: Document, cases: Sequence[SavedCase], where: str) -> SavedHistory:
+def _of_pin(pin: Document, cases: Sequence[SavedCase], where: str) -> SavedHistory:
     environment = history.read_environment(pin["environment"], where)
     return SavedHistory.of_cases(environment, _picked(cases, pin["cases"], where))
