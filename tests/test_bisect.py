@@ -236,8 +236,7 @@ def reported(
     found = first_change.find(there, question(of), interpreter.find(None), folder)
     document.check(found, "bisection", "bisection")
     saved = results.read(document.read(folder / "results.json"), "results.json")
-    ran = [entry["pin"] for entry in found["tried"] if outcomes[entry["release"]] is not None]
-    assert [known["pin"] for known in saved["pins"]] == ran
+    assert [known["pin"] for known in saved["pins"]] == [entry["pin"] for entry in found["tried"]]
     return found
 
 

@@ -725,7 +725,7 @@ REPRODUCE = ("reproduce", "./i05", "--skip-upstream")
     ),
     Row("unknown pin", swapped("record.toml", "^pin = .*", 'pin = "none"'), ("pin 'none'", "no such pin"), arguments=REPRODUCE),
     Row("pin outside", swapped("record.toml", "^pin = .*", 'pin = "../i05"'), ("key pin", "'../i05'"), arguments=REPRODUCE),
-    Row("other case", one_digit("record.toml", "digest"), ("has the SHA-256", "was made with"), arguments=REPRODUCE),
+    Row("other case", one_digit("record.toml", "digest"), ("has the SHA-256", "was published with"), arguments=REPRODUCE),
     Row("no such case", swapped("record.toml", '^case = "', 'case = "old-'), ("'old-decisions/", "no such"), arguments=REPRODUCE),
     Row("other claim", swapped("record.toml", CLAIM, f"{CLAIM}9"), (f"i05/{REVISION}", f"'{CLAIM}9' is not"), arguments=REPRODUCE),
     Row("no results", removed(f"{REVISION}/results.json"), (f"i05/{REVISION}/results.json", "no such file")),
