@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ from capture.interpreter import Interpreter, plain
 
 if TYPE_CHECKING:
     # A probe is started with this module before anything is read, so what only types need is not imported.
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from capture.integrity import Damage
     from capture.lock import Lock
     from capture.pin import Pin
 
@@ -73,9 +75,10 @@ def damage(environment: Environment) -> str | None:
         return "it is not whole"
     try:
         marker = document.parse_json(environment.generation(), str(environment.path / _MARKER))
-        return next(integrity.damage(environment.path, marker.get("records", {})), None)
+        found = next(integrity.damage(environment.path, marker.get("records", {})), None)
     except (OSError, InputRefused):
         return "it changed while it was looked at"
+    return found.what if found else None
 
 
 def rebuild(lock: Lock, python: Interpreter) -> Environment:
@@ -129,12 +132,14 @@ def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
     with cache.scratch("environment") as scratch:
         place = scratch / "environment"
         installer.run("venv", "--no-project", "--relocatable", "--python", str(python.path), str(place))
-        _install(place, lock)
-        if any(integrity.damage(place, integrity.records(place))):
+        _install_from_cache(place, lock)
+        if found := list(integrity.damage(place, integrity.records(place))):
             # The installer links from its own cache; what is damaged there is had afresh, past it.
-            _install(place, lock, "--no-cache", "--reinstall")
-        for found in integrity.damage(place, integrity.records(place)):
-            raise EnvironmentFailed(f"the environment of {_title(lock)}: {found}, right after it was installed.", "Check the disk.")
+            _install(place, lock, "--no-cache", *_afresh(found))
+            for left in integrity.damage(place, integrity.records(place)):
+                raise EnvironmentFailed(
+                    f"the environment of {_title(lock)}: {left.what}, right after it was installed.", "Check the disk."
+                )
         marker = {
             "lock": lock.digest,
             "python": python.version,
@@ -149,10 +154,26 @@ def _build(environment: Environment, lock: Lock, python: Interpreter) -> None:
             place.rename(environment.path)
 
 
+def _install_from_cache(place: Path, lock: Lock) -> None:
+    """Install what the installer has already without asking the registry, which takes longer than installing; else ask it."""
+    if not lock.wheelhouse:
+        with suppress(EnvironmentFailed):
+            return _install(place, lock, "--offline")
+    return _install(place, lock)
+
+
 def _install(place: Path, lock: Lock, *options: str) -> None:
     python = str(place / "bin" / "python")
     sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *_alone(lock), *options]
     installer.run(*sync, "--python", python, str(lock.path))
+
+
+def _afresh(found: Iterable[Damage]) -> list[str]:
+    """Return the options that install again what is damaged; all of it, if something is damaged that no distribution brought."""
+    names = {damage.distribution for damage in found}
+    return (
+        ["--reinstall"] if None in names else [word for name in sorted(map(str, names)) for word in ("--reinstall-package", name)]
+    )
 
 
 def _alone(lock: Lock) -> list[str]:

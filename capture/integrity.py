@@ -10,13 +10,21 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from capture.document import digest
 
-__all__ = ["damage", "records"]
+__all__ = ["Damage", "damage", "records"]
 
 _OURS = ("_virtualenv.py", "_virtualenv.pth")
 """What the installer itself puts beside the packages."""
+
+
+class Damage(NamedTuple):
+    """A file that is not as it was installed: what is wrong with it, and the distribution that brought it, if any did."""
+
+    what: str
+    distribution: str | None = None
 
 
 def records(environment: Path) -> Mapping[str, str]:
@@ -25,20 +33,21 @@ def records(environment: Path) -> Mapping[str, str]:
     return {path.parent.name: digest(path.read_bytes()) for path in sorted(place.glob("*.dist-info/RECORD"))}
 
 
-def damage(environment: Path, installed: Mapping[str, str]) -> Iterator[str]:
+def damage(environment: Path, installed: Mapping[str, str]) -> Iterator[Damage]:
     """Yield each file that is not as it was installed, by its path below the environment's packages, with what is wrong."""
     place = _packages(environment)
     if records(environment) != installed:
-        yield "the distributions are not those that were installed"
+        yield Damage("the distributions are not those that were installed")
         return
     known: set[str] = set()
     for folder in installed:
         for name, wanted in _rows(place / folder / "RECORD"):
             known.add(name)
-            yield from _compared(f"{place}/{name}", name, wanted)
+            if wrong := _wrong(f"{place}/{name}", wanted):
+                yield Damage(f"{name} {wrong}", folder.partition("-")[0])
     for name in _found(place):
         if name not in known:
-            yield f"{name} was brought by no wheel"
+            yield Damage(f"{name} was brought by no wheel")
 
 
 def _packages(environment: Path) -> Path:
@@ -50,16 +59,14 @@ def _rows(record: Path) -> Iterator[tuple[str, str]]:
         yield row[0], row[1]
 
 
-def _compared(path: str, name: str, wanted: str) -> Iterator[str]:
+def _wrong(path: str, wanted: str) -> str | None:
     # Plain names, here and below: paths as objects take twice as long as reading thousands of files and their digests.
     try:
         with open(path, "rb") as file:  # noqa: PTH123 -- as above
             data = file.read()
     except OSError:
-        yield f"{name} is missing"
-        return
-    if wanted and wanted != _encoded(data):
-        yield f"{name} was changed"
+        return "is missing"
+    return "was changed" if wanted and wanted != _encoded(data) else None
 
 
 def _encoded(data: bytes) -> str:

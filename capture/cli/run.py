@@ -82,9 +82,10 @@ def command(
         raise click.UsageError("name a pin with --pin, or the releases of a range with --pins.")
     if against is not None and form == "junit":
         raise click.UsageError("--format junit shows verdicts, and --against what changed; give one of them.")
-    if python is None and len(pins) == 1 and not ranges:
+    if python is None and scheduler is None and (fresh or (len(pins) == 1 and not ranges)):
         click.get_current_context().call_on_close(ahead.end)
-        ahead.start(pins[0])
+        for name in pins[:jobs]:
+            ahead.start(name)
     from capture import acceptance, cache, case, demand, interpreter, runs, workers
 
     interpreted = interpreter.find(python)

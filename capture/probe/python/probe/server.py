@@ -23,9 +23,8 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
     server = _Server()
-    # What was imported stays; what a case leaves is collected between cases, not in the middle of one.
+    # What a case leaves is collected between cases, not in the middle of one; what was imported is not looked at again.
     gc.freeze()
-    gc.disable()
     for line in sys.stdin:
         _answer(server, json.loads(line), answers)
 
