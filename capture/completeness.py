@@ -33,10 +33,12 @@ def _gaps(history: CaseHistory) -> Iterator[Gap]:
         yield from _owed(history, number)
     yield from _prompts(history)
     yield from _dispatches(history)
+    yield from _wire(history)
+    yield from _deaths(history)
     yield from _checkpoints(history)
 
 
-_BUILT, _RUN = ("built", "raised"), ("paused", "ended", "raised")
+_BUILT, _RUN, _AGAIN = ("built", "raised"), ("paused", "ended", "raised", "killed"), ("restarted",)
 
 _POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "build": _BUILT,
@@ -47,6 +49,8 @@ _POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "replay": (*_RUN, "impossible"),
     "update-state": ("updated", "raised", "impossible"),
     "wait": ("waited",),
+    "restart": _AGAIN,
+    "kill": _AGAIN,
 }
 """How each thing that the operator does can end."""
 
@@ -137,7 +141,8 @@ def _dispatches(history: CaseHistory) -> Iterator[Gap]:
     found = sorted(history.of("dispatch"), key=lambda entry: (entry["step"], str(entry["invocation"])))
     for _, group in groupby(found, key=lambda entry: (entry["step"], entry["invocation"])):
         entries = list(group)
-        yield from _invocation(entries, tools[entries[0]["tool"]])
+        cut = history.outcome(entries[0]["step"]) == "killed"
+        yield from _invocation(entries, tools[entries[0]["tool"]], cut=cut)
 
 
 def _courses(tool: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -149,15 +154,40 @@ def _courses(tool: Mapping[str, Any]) -> Iterator[list[str]]:
         yield ["entered", "dispatched", "raised"]
 
 
-def _invocation(entries: list[Entry], tool: Mapping[str, Any]) -> Iterator[Gap]:
+def _invocation(entries: list[Entry], tool: Mapping[str, Any], *, cut: bool) -> Iterator[Gap]:
+    """A run is one that the tool can be seen to do, or the beginning of one if the process was killed."""
     first = entries[0]
-    if [entry["event"] for entry in entries] not in list(_courses(tool)):
+    events = [entry["event"] for entry in entries]
+    if not any(events == course or (cut and events == course[: len(events)]) for course in _courses(tool)):
         yield (
             "unobservable",
             f"a run of the tool {first['tool']} in step {first['step']} was not seen from its beginning to its end",
         )
     if any(_identity(entry) != _identity(first) for entry in entries):
         yield "error", f"a run of the tool {first['tool']} in step {first['step']} changes its tool, call or arguments"
+
+
+def _wire(history: CaseHistory) -> Iterator[Gap]:
+    """What a tool sends is received in its step, as often as it was dispatched; a process that is killed may not come to it."""
+    senders = {tool["name"] for tool in history.scenario["subject"]["tools"] if "sends" in tool}
+    if any("refused" in entry for entry in history.of("wire")):
+        yield "error", "a receiver refused something as too much for it"
+    for number in {entry["step"] for entry in history.of("step")}:
+        ran = [entry for entry in history.of("dispatch", step=number) if entry["event"] == "dispatched"]
+        sent, received = [entry for entry in ran if entry["tool"] in senders], history.of("wire", step=number)
+        if len(received) > len(sent) or (len(received) < len(sent) and history.outcome(number) != "killed"):
+            yield "unobservable", f"in step {number} {len(sent)} were sent, but {len(received)} received"
+
+
+def _deaths(history: CaseHistory) -> Iterator[Gap]:
+    """A process that was killed said so before, and only such a step was cut; whoever took the thread up again looked at it."""
+    for number, step in history.steps():
+        died = history.of("process", step=number)
+        if bool(died) != (history.outcome(number) == "killed" or step["do"] == "kill"):
+            yield "error", f"step {number} does not agree about whether its process was killed"
+        again = history.outcome(number) in ("killed", "restarted")
+        if len(history.of("recovered", step=number)) != (again and history.scenario["subject"]["checkpointer"] != "none"):
+            yield "unobservable", f"step {number} does not show once how a new process found the thread"
 
 
 def _identity(entry: Entry) -> Mapping[str, Any]:
@@ -168,13 +198,20 @@ def _checkpoints(history: CaseHistory) -> Iterator[Gap]:
     """Checkpoints form one chain or tree without a hole, and the last of a step holds the conversation that it returned."""
     known: set[str | None] = {None}
     for number, entry in enumerate(history.of("checkpoint"), start=1):
-        if entry["checkpoint"] in known or entry["parent"] not in known or (entry["parent"] is None) != (number == 1):
+        begins = number == 1 or entry["step"] in _forgotten(history)
+        if entry["checkpoint"] in known or entry["parent"] not in known or (entry["parent"] is None and not begins):
             yield "unobservable", f"checkpoint {number} does not follow from one before it"
         known.add(entry["checkpoint"])
         if (PRIVATE_KEY in entry["keys"]) != ("stored_edits" in entry):
             yield "error", f"checkpoint {number} says both that stored edits are there and that they are not"
     for entry in history.of("messages"):
         yield from _last(history, entry)
+
+
+def _forgotten(history: CaseHistory) -> set[int]:
+    """Return the steps in which a thread may begin anew: those after a process took nothing with it, and found no checkpoint."""
+    lost = [entry["step"] for entry in history.of("recovered") if entry["checkpoint"] is None]
+    return {number for number, _ in history.steps() if lost and number > min(lost)}
 
 
 def _last(history: CaseHistory, returned: Entry) -> Iterator[Gap]:

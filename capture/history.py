@@ -39,6 +39,8 @@ _RANKS = (
     "predicate",
     "middleware",
     "dispatch",
+    "wire",
+    "process",
     "network",
     "outcome",
     "review",
@@ -46,11 +48,14 @@ _RANKS = (
     "stream",
     "messages",
     "checkpoint",
+    "recovered",
     "fault",
 )
 
 
-_LEFT = ("paused", "ended", "built", "updated", "waited", "raised", "impossible")
+_LEFT = ("paused", "ended", "built", "updated", "waited", "restarted", "raised", "impossible", "killed")
+
+_RUNS_NOTHING = ("update-state", "wait", "restart", "kill")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +122,8 @@ class CaseHistory:
         return list(found[-1]["messages"]) if found else None
 
     def _last_run(self) -> int | None:
-        """Return the last step that was started and ran the subject; to wait, or to write into the state, runs nothing."""
-        started = [int(entry["step"]) for entry in self.of("step") if entry["do"] not in ("update-state", "wait")]
+        """Return the last step that was started and ran the subject; to wait, restart, or write into the state runs nothing."""
+        started = [int(entry["step"]) for entry in self.of("step") if entry["do"] not in _RUNS_NOTHING]
         ran = [step for step in started if self.outcome(step) != "impossible"]
         return ran[-1] if ran else None
 
@@ -281,6 +286,8 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 def _lane(entry: Entry) -> tuple[str, str]:
     """Return what of an entry keeps parallel calls apart: the middleware and the call; within one, the order is the real one."""
+    if entry.get("vantage") == "wire":
+        return entry["protocol"], document.line(entry).decode()
     return (
         (entry.get("name", ""), str(entry["call"]))
         if entry.get("vantage") in ("middleware", "predicate") and "call" in entry
@@ -325,6 +332,8 @@ def _rename(entry: Entry, name: Callable[[str, str | None], str | None]) -> Entr
     changed = {key: name(kind, entry[key]) for key, kind in _IDS.items() if key in entry}
     if "messages" in entry:
         changed["messages"] = [_with_name(message, name) for message in entry["messages"]]  # type: ignore[assignment]
+    if "questions" in entry:
+        changed["questions"] = [name("question", value) for value in entry["questions"]]  # type: ignore[assignment]
     return {**entry, **changed}
 
 

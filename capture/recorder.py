@@ -1,8 +1,6 @@
 """Recording: cases go through a probe, and what was seen of each becomes its history, whatever becomes of the probe."""
 
-import errno
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +10,8 @@ from capture import ahead, cache, document
 from capture.case import Case
 from capture.environment import Environment
 from capture.errors import InputRefused, ProbeFailed
-from capture.history import CaseHistory, Entry, from_journal
+from capture.history import CaseHistory, from_journal
+from capture.operator import Operator, append
 from capture.session import Session
 
 __all__ = ["Recorder"]
@@ -23,12 +22,23 @@ _START_SECONDS = 120.0
 class Recorder:
     """Records cases in one environment with one probe; a probe that failed is replaced, and the rest goes on."""
 
-    def __init__(self, environment: Environment, folder: Path, seconds: float, program: Sequence[str | Path] | None = None) -> None:
-        """Start a probe (or another `program`) at once: its import runs while the orchestrator does other things."""
+    def __init__(
+        self,
+        environment: Environment,
+        folder: Path,
+        seconds: float,
+        program: Sequence[str | Path] | None = None,
+        database: Callable[[], str] | None = None,
+    ) -> None:
+        """Start a probe (or another `program`) at once: its import runs while the orchestrator does other things.
+
+        `database` gives the address of a PostgreSQL server to the cases that need one.
+        """
         self._environment = environment
         self._folder = folder.absolute()  # the probe works in a folder of its own
         self._seconds = seconds
         self._program = program
+        self._database = database
         self._histories = ThreadPoolExecutor(max_workers=1)
         ready = None if program else ahead.take(environment)
         self._generation = ready[0] if ready else environment.generation()
@@ -40,7 +50,7 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """End the probe."""
-        self._end()
+        self.end_probe()
         self._histories.shutdown(cancel_futures=True)
 
     def is_current(self) -> bool:
@@ -49,7 +59,7 @@ class Recorder:
 
     def describe(self, packages: Iterable[str], files: Iterable[str]) -> Mapping[str, Any]:
         """Return what the environment is, read from inside; a probe that cannot tell raises `ProbeFailed`."""
-        answer = self._living().ask("describe", _START_SECONDS, packages=list(packages), files=list(files))
+        answer = self.living().ask("describe", _START_SECONDS, packages=list(packages), files=list(files))
         found: Mapping[str, Any] = answer.get("environment", {})
         if not found:
             raise ProbeFailed("the probe did not describe its environment")
@@ -59,42 +69,52 @@ class Recorder:
         """Run a case and return its history, which is made while the next case runs; a probe that fails leaves a fault in it."""
         journal = self._folder / f"{case.id.replace('/', '.')}.jsonl"
         _begin(journal)
-        for step in range(len(case.scenario["steps"]) + 1):
-            _append(journal, {"kind": "step", "step": step, "do": _do(case, step)})
-            if not self._survives(case, journal, step):
-                break
+        with Operator(case, journal, self, self._seconds, self._database) as operator:
+            for step in range(len(case.scenario["steps"]) + 1):
+                append(journal, {"kind": "step", "step": step, "do": _do(case, step)})
+                if not self._survives(operator, journal, step):
+                    break
         return self._histories.submit(_history, case, journal, smoke=smoke)
 
-    def _survives(self, case: Case, journal: Path, step: int) -> bool:
+    def living(self) -> Session:
+        """Return the probe, which has imported what it needs, starting one if there is none."""
+        if self._session is None:
+            self._session = self.another()
+        return self._session
+
+    def another(self) -> Session:
+        """Return a probe beside the one that there is, once it has imported what it needs; it is the taker's to end."""
+        session = self._start()
+        try:
+            session.ask("describe", _START_SECONDS, packages=[], files=[])
+        except BaseException:
+            session.end()
+            raise
+        return session
+
+    def end_probe(self) -> None:
+        """End the probe; what it printed is kept beside the journals."""
+        session, self._session = self._session, None
+        if session is not None:
+            self.end(session)
+
+    def end(self, session: Session) -> None:
+        """End a probe, and keep what it printed."""
+        if printed := session.end():
+            with cache.storage(self._folder), (self._folder / "probe.log").open("ab") as log:
+                log.write(printed)
+
+    def _survives(self, operator: Operator, journal: Path, step: int) -> bool:
         """Take one step, 0 being to build the subject, and tell whether there is a subject to go on with."""
         try:
-            return self._take(case, journal, step)
+            return operator.take(step)
         except ProbeFailed as failure:
-            self._end()
-            _append(journal, {"kind": "fault", "step": step, "reason": failure.reason, "detail": failure.message})
+            self.end_probe()
+            append(journal, {"kind": "fault", "step": step, "reason": failure.reason, "detail": failure.message})
             return False
-
-    def _take(self, case: Case, journal: Path, step: int) -> bool:
-        if step:
-            return bool(self._living().ask("step", self._seconds, step=step)["status"] == "done")
-        answer = self._living().ask("open", self._seconds, journal=str(journal), case=dict(case.scenario))
-        return bool(answer["status"] == "done")
-
-    def _living(self) -> Session:
-        if self._session is None:
-            self._session = self._start()
-            self._session.ask("describe", _START_SECONDS, packages=[], files=[])
-        return self._session
 
     def _start(self) -> Session:
         return Session(self._environment.python, self._program)
-
-    def _end(self) -> None:
-        """End the probe; what it printed is kept beside the journals."""
-        session, self._session = self._session, None
-        if session is not None and (printed := session.end()):
-            with cache.storage(self._folder), (self._folder / "probe.log").open("ab") as log:
-                log.write(printed)
 
 
 def _do(case: Case, step: int) -> str:
@@ -105,18 +125,6 @@ def _begin(journal: Path) -> None:
     """Forget the journal of an earlier run into the same folder."""
     with cache.storage(journal):
         journal.unlink(missing_ok=True)
-
-
-def _append(journal: Path, entry: Entry) -> None:
-    """Append one line with one write, as the probe does; both write to the same file."""
-    with cache.storage(journal):
-        file = os.open(journal, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
-        try:
-            data = document.line(entry)
-            if os.write(file, data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(journal))
-        finally:
-            os.close(file)
 
 
 def _history(case: Case, journal: Path, *, smoke: bool) -> CaseHistory:

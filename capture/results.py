@@ -13,6 +13,7 @@ from capture.case import Case
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.history import CaseHistory, Entry
+from capture.reception import receptions
 from capture.verdict import FAIL, PASS, UNKNOWN, VERDICTS, CaseVerdict, Judgement, judge
 
 __all__ = ["build", "narrowed", "of_pin", "packed", "read", "row", "unbuilt"]
@@ -193,7 +194,7 @@ def _rows(history: CaseHistory) -> list[Document]:
 
 
 def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
-    """Join what each vantage saw of one call; `sent` waits for a wire to watch."""
+    """Join what each vantage saw of one call; `sent` is nothing where no tool sends."""
     answers = [answer.decision for answer in ruling.answers if answer.call == call.id]
     return {
         "call": call.id,
@@ -206,7 +207,7 @@ def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
         "dispatched": [
             {"tool": ruled.entry["tool"], "args": ruled.entry["args"]} for ruled in ruling.dispatches if ruled.call == call.id
         ],
-        "sent": None,
+        "sent": _sent(history, call, ruling),
         "kept": _kept(history, call.id),
         "reported": [
             {"status": message["status"], "content": message["content"]}
@@ -214,6 +215,12 @@ def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
             if message["answers"] == call.id
         ],
     }
+
+
+def _sent(history: CaseHistory, call: Call, ruling: Ruling) -> list[Document] | None:
+    """Return what the receivers got of a call, or None if they got nothing of it."""
+    found = [reception for reception in receptions(history, ruling) if reception.call == call.id]
+    return [{"protocol": one.protocol, "tool": one.tool, "args": one.args, "key": one.key} for one in found] or None
 
 
 def _kept(history: CaseHistory, call: str | None) -> Document | None:
@@ -309,7 +316,14 @@ def _observed(history: CaseHistory) -> Document:
     return {**found, **{name: seen for name, seen in special.items() if seen}}
 
 
-_SPECIAL = {"predicates": "predicate", "middleware": "middleware", "streams": "stream"}
+_SPECIAL = {
+    "predicates": "predicate",
+    "middleware": "middleware",
+    "streams": "stream",
+    "wire": "wire",
+    "deaths": "process",
+    "recovered": "recovered",
+}
 
 
 def _without_place(entry: Entry) -> Document:

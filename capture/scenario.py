@@ -7,10 +7,24 @@ from typing import Any
 from capture import document
 from capture.errors import InputRefused
 
-__all__ = ["GATE", "PER_CALL", "check", "is_per_call", "is_streamed", "options", "parts", "policies", "unknown"]
+__all__ = [
+    "GATE",
+    "OUTLIVING",
+    "PER_CALL",
+    "check",
+    "is_per_call",
+    "is_streamed",
+    "options",
+    "parts",
+    "policies",
+    "unknown",
+]
 
 PER_CALL = "per_call"
 """The option of the middleware that makes it ask about each call on its own."""
+
+OUTLIVING = ("postgres", "sqlite")
+"""The checkpointers that outlive the process; a pin has them from a lock of their own."""
 
 GATE = "HumanInTheLoopMiddleware"
 """The middleware under audit, by its name."""
@@ -91,6 +105,7 @@ def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
     )
     yield from _policies(scenario, calls)
     yield from _together(scenario)
+    yield from _deaths(scenario)
     yield from _steps(scenario)
     for key, part in parts(scenario):
         yield from _answers(key, part, calls, scenario)
@@ -167,8 +182,28 @@ def _together(scenario: Mapping[str, Any]) -> Iterator[str]:
     for key, part in parts(scenario):
         if subject["checkpointer"] == "none" and (is_streamed(part) or part["do"] == "update-state" or "at" in part):
             yield f"key {key}: without a checkpointer there is no state to read or to go back to"
+        if "crash" in part and subject["checkpointer"] not in OUTLIVING:
+            yield f"key {key}.crash: only what outlives the process can be cut while it is put"
         if subject.get("run") == "async" and part.get("through") == "stream_events":
             yield f"key {key}.through: stream_events is the synchronous method, and the subject runs asynchronously"
+
+
+def _deaths(scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each place where a process ends, or several run, in which nobody could tell what happened."""
+    steps, subject = scenario["steps"], scenario["subject"]
+    acts = [act for tool in subject["tools"] for key in ("before", "after") for act in tool.get(key, [])]
+    ends = [number for number, step in enumerate(steps) if step["do"] in ("restart", "kill") or "crash" in step]
+    cut = bool(ends) or any("kill" in act for act in acts)
+    for number, step in enumerate(steps):
+        inner = step.get("steps", [])
+        if step.get("processes") and subject["checkpointer"] not in OUTLIVING:
+            yield f"key steps.{number}.processes: they share nothing but what outlives a process"
+        if inner and (any("crash" in part for part in inner) or any("kill" in act for act in acts)):
+            yield f"key steps.{number}: where several go on at once, a process that is killed leaves nobody to tell which"
+    if cut and any("paused" in part.get("at", {}) for _, part in parts(scenario)):
+        yield "key steps: a new process does not know when the thread was paused; go back by what comes next"
+    if cut and any(is_streamed(part) for _, part in parts(scenario)):
+        yield "key steps: a stream that is cut shows nothing; run through invoke where a process ends"
 
 
 def _kit(scenario: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ Nothing that it sends is believed before it fits the schema and answers this ver
 
 import os
 import selectors
+import signal
 import subprocess
 import threading
 import time
@@ -21,6 +22,9 @@ from capture.errors import InputRefused, ProbeFailed
 __all__ = ["Session", "clean_variables"]
 
 PROTOCOL = 1
+
+_ENDING_SECONDS = 5.0
+"""How long a process may take from closing its standard output to being gone."""
 
 _LONGEST_ANSWER = 4 * 1024 * 1024
 _LOG_LIMIT = 1024 * 1024
@@ -70,6 +74,23 @@ class Session:
         if answer["status"] == "failed":
             raise ProbeFailed(f"the probe failed at {command} with {answer.get('detail', 'no type')[:80]}")
         return answer
+
+    def leave(self, seconds: float) -> None:
+        """Ask the probe to end in order, by ending its input, and wait until it has; one that does not raises `ProbeFailed`."""
+        self._commands.close()
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise ProbeFailed("the probe did not end in time", "timeout") from None
+        if code:
+            raise ProbeFailed("the probe did not end in order")
+
+    def was_killed(self) -> bool:
+        """Tell whether the probe, which has just closed its answers, was ended by SIGKILL and not by this session."""
+        try:
+            return self._process.wait(_ENDING_SECONDS) == -signal.SIGKILL
+        except subprocess.TimeoutExpired:
+            return False
 
     def end(self) -> bytes:
         """Kill the probe and whatever it started, wait until it is gone, and return the beginning of what it printed."""

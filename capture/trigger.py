@@ -118,6 +118,27 @@ def _text_turn_spoken(history: CaseHistory) -> bool:
     )
 
 
+def _process_restarted(history: CaseHistory) -> bool:
+    """A new process took the thread up between two steps."""
+    return any(entry["status"] == "restarted" for entry in history.of("outcome"))
+
+
+def _process_killed(history: CaseHistory) -> bool:
+    """The process was killed in the middle of a step, and a new one took the thread up."""
+    return any(entry["status"] == "killed" for entry in history.of("outcome"))
+
+
+def _answered_after_restart(history: CaseHistory) -> bool:
+    """A valid answer was delivered to a process that had not asked for it."""
+    restarted = [int(entry["step"]) for entry in history.of("outcome") if entry["status"] in ("restarted", "killed")]
+    return bool(restarted) and any(answer.step > restarted[0] for answer in rulings(history).first.answers)
+
+
+def _received(history: CaseHistory) -> bool:
+    """A receiver got something that a tool sent."""
+    return bool(history.of("wire"))
+
+
 def _delivered(history: CaseHistory) -> list[Mapping[str, Any]]:
     """Return what the operator did and what reached the subject."""
     done = [(number, branch, part) for number, _ in history.steps() for branch, part in history.parts(number)]
@@ -127,6 +148,7 @@ def _delivered(history: CaseHistory) -> list[Mapping[str, Any]]:
 TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {
     "agent-built": _agent_built,
     "answer-delivered": _answer_delivered,
+    "answered-after-restart": _answered_after_restart,
     "bad-and-good-answer-delivered": _bad_and_good_answer_delivered,
     "bad-answer-delivered": _bad_answer_delivered,
     "edit-streamed": _edit_streamed,
@@ -137,8 +159,11 @@ TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {
     "pause-streamed": _pause_streamed,
     "predicate-called": _predicate_called,
     "predicate-called-on-resume": _predicate_called_on_resume,
+    "process-killed": _process_killed,
+    "process-restarted": _process_restarted,
     "question-asked": _question_asked,
     "ran-again": _ran_again,
+    "received": _received,
     "second-answer-delivered": _second_answer_delivered,
     "second-turn-proposed": _second_turn_proposed,
     "state-written": _state_written,

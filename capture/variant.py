@@ -33,15 +33,21 @@ def complaints(data: Mapping[str, Any]) -> Iterator[str]:
     if "run" in vary and "run" in data["subject"]:
         yield "key vary.run: the subject says how it runs, so nothing varies"
     gated = any(item["kind"] == GATE for item in data["subject"].get("middleware", []))
+    if "checkpointer" in vary and data["subject"]["checkpointer"] != "memory":
+        yield "key vary.checkpointer: the subject says 'memory' where it varies; each of the others is named"
     if "mode" in vary and (not gated or options(data, "interrupt_mode")):
         yield f"key vary.mode: the subject needs a {GATE} that does not say its interrupt_mode itself"
 
 
-_USUAL = {"run": "sync", "mode": "batched"}
+_USUAL = {"run": "sync", "mode": "batched", "checkpointer": "memory"}
 
 
 def _asynchronous(scenario: Scenario) -> Scenario:
     return {**scenario, "subject": {**scenario["subject"], "run": "async"}}
+
+
+def _kept_by(kind: str) -> Callable[[Scenario], Scenario]:
+    return lambda scenario: {**scenario, "subject": {**scenario["subject"], "checkpointer": kind}}
 
 
 def _per_call(scenario: Scenario) -> Scenario:
@@ -63,4 +69,8 @@ def _addressed(step: Scenario) -> Scenario:
     return {"by": "id", **step} if "decisions" in step else step
 
 
-_CHANGES: Mapping[str, Callable[[Scenario], Scenario]] = {"async": _asynchronous, PER_CALL: _per_call}
+_CHANGES: Mapping[str, Callable[[Scenario], Scenario]] = {
+    "async": _asynchronous,
+    PER_CALL: _per_call,
+    **{kind: _kept_by(kind) for kind in ("sqlite", "postgres")},
+}

@@ -22,6 +22,7 @@ VERDICTS = (PASS, FAIL, UNKNOWN)
 
 REASONS = {
     "ambiguous": "A dispatch could belong to several calls, or a document promises two things, and the verdict depends on which.",
+    "checkpointer": "What keeps the thread failed: it was not reached, was full or locked, or has a form unknown to the release.",
     "environment": "The environment could not be built, or is not the pinned one, so nothing was run in it.",
     "error": "The probe itself failed: it died, or what it sent was no answer.",
     "smoke": "The smoke test of this environment did not come out right, so its answers do not count.",

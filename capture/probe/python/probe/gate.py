@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from probe.journal import BRANCH
 
-_CURRENT: ContextVar["_Branch | None"] = ContextVar("current", default=None)
+_CURRENT: ContextVar["_Branch | _Apart | None"] = ContextVar("current", default=None)
 
 
 def hold() -> None:
@@ -18,6 +18,17 @@ def hold() -> None:
     branch = _CURRENT.get()
     if branch is not None:
         branch.hold()
+
+
+def apart(number: int, part: Callable[[], None], held: Callable[[], None]) -> None:
+    """Do one part, the others of which are done in other processes; who is `held` at a gate says so, and waits to be let go."""
+    BRANCH.set(number)
+    _CURRENT.set(_Apart(held))
+    try:
+        part()
+    finally:
+        BRANCH.set(None)
+        _CURRENT.set(None)
 
 
 def overlap(parts: Sequence[Callable[[], None]]) -> None:
@@ -48,3 +59,13 @@ class _Branch(threading.Thread):
             self._part()
         finally:
             self.quiet.set()
+
+
+class _Apart:
+    def __init__(self, held: Callable[[], None]) -> None:
+        self._held = held
+        self._once = threading.Lock()
+
+    def hold(self) -> None:
+        if self._once.acquire(blocking=False):
+            self._held()

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,12 @@ class Journal:
     def count(self, vantage: str, **fields: Any) -> int:
         """Return how often a vantage has written such fields here, by any process: restarts and retries agree on it."""
         wanted = {"vantage": vantage, **fields}.items()
-        with self.path.open(encoding="ascii") as file:
-            return sum(wanted <= _plain(json.loads(line)).items() for line in file)
+        return sum(wanted <= _plain(entry).items() for entry in self.entries())
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Yield what was written so far, by any process."""
+        with self.path.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
 
     def close(self) -> None:
         """Close the file."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from probe.plain import plain
@@ -24,6 +25,13 @@ class Questions:
         self._listed = sorted(interrupts, key=lambda item: json.dumps(plain(item.value), sort_keys=True))
         self._ever += self._listed
         return [_record(item) for item in self._listed]
+
+    def recall(self, entries: Iterable[Mapping[str, Any]]) -> None:
+        """Take note of what was asked before this process: a person remembers it, and so does the page that shows it to them."""
+        reviews = [entry for entry in entries if entry.get("vantage") == "review"]
+        self._ever = [SimpleNamespace(id=entry["question"], value=entry["value"]) for entry in reviews]
+        last = max((entry["step"] for entry in reviews), default=None)
+        self._listed = [item for item, entry in zip(self._ever, reviews, strict=True) if entry["step"] == last]
 
     def answer(self, step: Mapping[str, Any]) -> Any:
         """Return the value to resume with, as the step addresses it; raise `Impossible` if its question was never listed."""

@@ -17,33 +17,62 @@ PROTOCOL = 1
 
 _COLLECTED_AFTER = 25
 
+_PLACE = ("place", "scope")
+
 
 def serve() -> None:
     """Answer commands until standard input ends. Whatever prints, from here on, prints to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
-    server = _Server()
+    server = _Server(_Line(answers))
     # What a case leaves is collected between cases, not in the middle of one; what was imported is not looked at again.
     gc.freeze()
-    for line in sys.stdin:
-        _answer(server, json.loads(line), answers)
+    while request := server.line.next():
+        server.line.answer(_fields(server, request))
+    server.leave()
 
 
-def _answer(server: "_Server", request: dict[str, Any], answers: TextIO) -> None:
+def _fields(server: "_Server", request: dict[str, Any]) -> dict[str, Any]:
     try:
-        fields = getattr(server, request["command"])(request)
+        found: dict[str, Any] = getattr(server, request["command"])(request)
     except Exception as error:
         traceback.print_exc()
-        fields = {"status": "failed", "detail": type(error).__name__}
-    answer = {"protocol": PROTOCOL, "run": request["run"], "id": request["id"], **fields}
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+        return {"status": "failed", "detail": type(error).__name__}
+    return found
+
+
+class _Line:
+    """The line to the orchestrator: a request at a time, each with one answer."""
+
+    def __init__(self, answers: TextIO) -> None:
+        self._answers = answers
+        self._request: dict[str, Any] = {}
+
+    def next(self) -> dict[str, Any]:
+        """Return the next request, or nothing if there is none any more."""
+        line = sys.stdin.readline()
+        self._request = json.loads(line) if line else {}
+        return self._request
+
+    def answer(self, fields: dict[str, Any]) -> None:
+        """Answer the request at hand."""
+        answer = {"protocol": PROTOCOL, "run": self._request["run"], "id": self._request["id"], **fields}
+        self._answers.write(json.dumps(answer) + "\n")
+        self._answers.flush()
+
+    def hold(self) -> None:
+        """Say that the step at hand is held at a gate, and wait until it is let go; what comes of it answers that."""
+        self.answer({"status": "held"})
+        if self.next().get("command") != "release":
+            # Nobody is there any more who could let it go on.
+            os._exit(1)
 
 
 class _Server:
     """The commands of the protocol; one case is open at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: _Line) -> None:
+        self.line = line
         self._cases = 0
         self._journal: Journal | None = None
         self._subject: Subject | None = None
@@ -53,20 +82,49 @@ class _Server:
         return {"status": "done", "environment": describe(request["packages"], request["files"])}
 
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Build the subject of a case; the case before, if any, is closed."""
-        if self._journal is not None:
-            self._journal.close()
+        """Build the subject of a case, or build it again in the middle of one; the case before, if any, is closed."""
+        self.leave()
         self._cases += 1
         if self._cases % _COLLECTED_AFTER == 0:
             gc.collect()
         self._journal = Journal(Path(request["journal"]))
+        sinks = request.get("sinks", {})
         network.watch(self._journal)
-        self._subject = Subject(request["case"], self._journal)
+        network.allow((sink["host"], sink["port"]) for sink in sinks.values())
+        place: dict[str, str] = {key: request[key] for key in _PLACE if key in request}
+        self._subject = Subject(request["case"], self._journal, place, sinks)
+        if request.get("again"):
+            return {"status": self._subject.build_again(request["step"], recovering="branch" not in request)}
         return {"status": self._subject.build()}
 
     def step(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Take a step of the case that is open."""
+        """Take a step of the case that is open, or one part of it."""
+        if "branch" in request:
+            self._opened().take_part(request["step"], request["branch"], self.line.hold)
+        else:
+            self._opened().take(request["step"])
+        return {"status": "done"}
+
+    def look(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Record the checkpoints that are new, whoever put them."""
+        self._opened().look()
+        return {"status": "done"}
+
+    def close(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Close the case, and forget what was kept of its thread."""
+        self._opened().close(forget=True)
+        self._subject = None
+        return {"status": "done"}
+
+    def leave(self) -> None:
+        """Leave the case that is open, if one is, with what was kept of its thread."""
+        if self._subject is not None:
+            self._subject.close()
+        if self._journal is not None:
+            self._journal.close()
+        self._subject, self._journal = None, None
+
+    def _opened(self) -> Subject:
         if self._subject is None:
             raise RuntimeError("no case is open")
-        self._subject.take(request["step"])
-        return {"status": "done"}
+        return self._subject

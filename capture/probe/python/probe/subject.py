@@ -1,19 +1,21 @@
 """The subject of a case and what the operator does to it, step by step."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from probe import gate, middleware, updates, ways
+from probe.death import Watch
 from probe.journal import BRANCH, Journal
 from probe.model import ScriptedModel
 from probe.observer import checkpoints, message_record
 from probe.questions import Impossible, Questions
+from probe.savers import Store, is_of_a_driver, is_there, watched
 from probe.tools import recording_tool
 from probe.ways import Returned
 
@@ -25,28 +27,51 @@ _NOTHING_MOVES_SECONDS = 0.002
 class Subject:
     """An agent built from a case's data, on one thread, and the journal that records what is seen of it."""
 
-    def __init__(self, case: dict[str, Any], journal: Journal) -> None:
-        """Keep the case; nothing is built yet."""
+    def __init__(self, case: dict[str, Any], journal: Journal, place: dict[str, str], sinks: dict[str, Any]) -> None:
+        """Keep the case, where its thread is kept, and the receivers of what its tools send; nothing is built yet."""
         self._case = case
         self._journal = journal
+        self._place = place
+        self._sinks = sinks
         self._known: set[str] = set()
         self._questions = Questions()
         self._paused: list[str] = []
+        self._death = Watch(journal)
+        self._store: Store | None = None
         self._agent: Any = None
 
     def build(self) -> str:
         """Build the agent; return `done`, `unsupported`, or `raised` if its own construction raised."""
         try:
             stack = middleware.build(self._case["subject"].get("middleware", []), self._journal)
+            self._open()
             self._agent = self._create(stack)
             self._check()
         except middleware.Unsupported as missing:
             self._journal.write("unsupported", feature=str(missing))
             return "unsupported"
         except Exception as error:
-            self._journal.write("outcome", status="raised", error=type(error).__name__)
+            self._raised(error)
             return "raised"
         self._journal.write("outcome", status="built")
+        return "done"
+
+    def build_again(self, number: int, *, recovering: bool) -> str:
+        """Build the agent in a new process, in the middle of a step, and record what of the thread is there."""
+        self._journal.step = number
+        entries = list(self._journal.entries())
+        self._questions.recall(entries)
+        self._known = {entry["checkpoint"] for entry in entries if entry.get("vantage") == "checkpoint"}
+        try:
+            self._open()
+            self._agent = self._create(middleware.build(self._case["subject"].get("middleware", []), self._journal))
+            if recovering:
+                self.look()
+                self._recover()
+        except Exception as error:
+            if not self._is_the_store(error):
+                raise
+            return "raised"
         return "done"
 
     def take(self, number: int) -> None:
@@ -57,15 +82,76 @@ class Subject:
             gate.overlap([partial(self._do, part, number) for part in step["steps"]])
         else:
             self._do(step, number)
-        if self._case["subject"]["checkpointer"] != "none":
-            self._observe_checkpoints()
+        self.look()
+
+    def take_part(self, number: int, branch: int, held: Callable[[], None]) -> None:
+        """Take one part of a step, the others of which are taken by other processes, and say so when a gate holds it."""
+        self._journal.step = number
+        part = self._case["steps"][number - 1]["steps"][branch - 1]
+        gate.apart(branch, partial(self._do, part, number), held)
+
+    def look(self) -> None:
+        """Record the checkpoints that are new."""
+        if self._case["subject"]["checkpointer"] == "none":
+            return
+        try:
+            for record in checkpoints(self._agent, {"configurable": _THREAD}, self._known):
+                self._journal.observe("checkpoint", **record)
+        except Exception as error:
+            if not self._is_the_store(error):
+                raise
+
+    def close(self, *, forget: bool = False) -> None:
+        """Leave what keeps the thread; `forget` what it keeps, if it is kept where others keep theirs."""
+        if self._store is None:
+            return
+        try:
+            if forget:
+                self._store.forget()
+            self._store.close()
+        except Exception as error:
+            if not is_of_a_driver(error):
+                raise
+
+    def _open(self) -> None:
+        kind = self._case["subject"]["checkpointer"]
+        if not is_there(kind):
+            raise middleware.Unsupported(f"checkpointer {kind}")
+        self._store = Store(kind, self._place, is_async=self._case["subject"].get("run") == "async")
 
     def _create(self, stack: list[Any]) -> Any:
-        subject = self._case["subject"]
-        tools = [recording_tool(tool, self._journal) for tool in subject["tools"]]
-        saver = InMemorySaver() if subject["checkpointer"] == "memory" else None
+        tools = [recording_tool(tool, self._journal, self._sinks) for tool in self._case["subject"]["tools"]]
         model = ScriptedModel(script=self._case["script"], journal=self._journal)
-        return create_agent(model, tools, middleware=stack, checkpointer=saver)
+        return create_agent(model, tools, middleware=stack, checkpointer=self._saver())
+
+    def _saver(self) -> Any:
+        if self._store is None or not any("crash" in step for step in self._case["steps"]):
+            return self._store and self._store.saver
+        return watched(self._store.saver, self._death.about)
+
+    def _recover(self) -> None:
+        """Record how the thread is found: at which checkpoint, what comes next, what is asked."""
+        if self._case["subject"]["checkpointer"] == "none":
+            return
+        state = self._agent.get_state({"configurable": _THREAD})
+        self._journal.observe(
+            "recovered",
+            checkpoint=state.config["configurable"].get("checkpoint_id"),
+            next=list(state.next),
+            questions=[item.id for item in state.interrupts],
+        )
+
+    def _raised(self, error: Exception) -> None:
+        self._is_the_store(error)
+        self._journal.write("outcome", status="raised", error=type(error).__name__)
+
+    def _is_the_store(self, error: Exception) -> bool:
+        """Tell whether an error is of what keeps the thread, and then say that nothing can be known of the subject any more."""
+        if not is_of_a_driver(error):
+            return False
+        kind = self._case["subject"]["checkpointer"]
+        self._journal.write("fault", reason="checkpointer", detail=f"{kind}: {type(error).__name__}")
+        return True
 
     def _check(self) -> None:
         """Refuse a release that lacks what the steps need, before any of them is taken."""
@@ -75,6 +161,7 @@ class Subject:
 
     def _do(self, step: dict[str, Any], number: int) -> None:
         """Do one thing and record how it ended."""
+        self._death.expect(step.get("crash"))
         try:
             if step["do"] == "wait":
                 self._wait()
@@ -85,13 +172,14 @@ class Subject:
         except Impossible:
             self._journal.write("outcome", status="impossible")
         except Exception as error:
-            self._journal.write("outcome", status="raised", error=type(error).__name__)
+            self._raised(error)
 
     def _run(self, step: dict[str, Any], number: int) -> Returned:
         subject = self._case["subject"]
         options = {"durability": subject["durability"]} if "durability" in subject else {}
         given, config = self._given(step, number), self._config(step)
-        return ways.run(self._agent, given, config, step.get("through"), is_async=subject.get("run") == "async", options=options)
+        execute = self._store.run if self._store and subject.get("run") == "async" else None
+        return ways.run(self._agent, given, config, step.get("through"), execute=execute, options=options)
 
     def _given(self, step: dict[str, Any], number: int) -> Any:
         """Return what the step puts in: a message, an answer, or nothing."""
@@ -143,7 +231,3 @@ class Subject:
         else:
             self._journal.observe("stream", through=step["through"], **returned.streamed)
         self._journal.observe("messages", messages=[message_record(message) for message in returned.values["messages"]])
-
-    def _observe_checkpoints(self) -> None:
-        for record in checkpoints(self._agent, {"configurable": _THREAD}, self._known):
-            self._journal.observe("checkpoint", **record)

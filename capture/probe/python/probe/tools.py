@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
 from langgraph.types import interrupt
 from pydantic import create_model
 
-from probe import gate
+from probe import death, gate, wire
 from probe.journal import Journal
 from probe.plain import plain
 
@@ -29,9 +29,9 @@ class ToolFailed(Exception):
     """What a tool raises where its case says that it fails."""
 
 
-def recording_tool(data: dict[str, Any], journal: Journal) -> BaseTool:
+def recording_tool(data: dict[str, Any], journal: Journal, sinks: dict[str, Any]) -> BaseTool:
     """Return the tool that a case describes: it takes what the case says, strings if nothing, and returns a constant."""
-    body = _Body(data, journal)
+    body = _Body(data, journal, sinks)
     bodies = {"func": body.run, "coroutine": body.arun}
     if "run" in data:
         bodies.pop("coroutine" if data["run"] == "sync" else "func")
@@ -56,26 +56,27 @@ def _arguments(data: dict[str, Any]) -> Any:
 class _Body:
     """The body of a tool, to be run in either way."""
 
-    def __init__(self, data: dict[str, Any], journal: Journal) -> None:
+    def __init__(self, data: dict[str, Any], journal: Journal, sinks: dict[str, Any]) -> None:
         self._data = data
         self._journal = journal
+        self._sinks = sinks
 
     def run(self, **received: Any) -> str:
         with self._recorded(received) as dispatch:
             for act in self._data.get("before", []):
-                self._act(act)
+                self._act(act, "before")
             dispatch()
             for act in self._data.get("after", []):
-                self._act(act)
+                self._act(act, "after")
         return str(self._data["returns"])
 
     async def arun(self, **received: Any) -> str:
         with self._recorded(received) as dispatch:
             for act in self._data.get("before", []):
-                await self._aact(act)
+                await self._aact(act, "before")
             dispatch()
             for act in self._data.get("after", []):
-                await self._aact(act)
+                await self._aact(act, "after")
         return str(self._data["returns"])
 
     @contextmanager
@@ -85,11 +86,17 @@ class _Body:
         seen = {"invocation": self._journal.invocation(), "step": self._journal.step, **self._seen(received)}
         self._journal.observe("dispatch", event="entered", **seen)
         try:
-            yield lambda: self._journal.observe("dispatch", event="dispatched", **seen)
+            yield lambda: self._dispatch(seen)
         except BaseException as error:
             self._journal.observe("dispatch", event="raised", error=type(error).__name__, **seen)
             raise
         self._journal.observe("dispatch", event="returned", **seen)
+
+    def _dispatch(self, seen: dict[str, Any]) -> None:
+        self._journal.observe("dispatch", event="dispatched", **seen)
+        if "sends" in self._data:
+            key = seen["call"] if self._data.get("key") else None
+            wire.send(self._sinks[self._data["sends"]], self._data["sends"], seen["tool"], seen["args"], key)
 
     def _seen(self, received: dict[str, Any]) -> dict[str, Any]:
         data = self._data
@@ -99,24 +106,27 @@ class _Body:
         args = {"args": {**data.get("defaults", {}), **plain(received), **data.get("plant", {})}}
         return {"tool": data["name"], **args, **call, **({"injected": injected} if injected else {})}
 
-    def _act(self, act: dict[str, Any]) -> None:
+    def _act(self, act: dict[str, Any], when: str) -> None:
         if "wait" in act:
             time.sleep(act["wait"] / 1000)
         else:
-            self._at_once(act)
+            self._at_once(act, when)
 
-    async def _aact(self, act: dict[str, Any]) -> None:
+    async def _aact(self, act: dict[str, Any], when: str) -> None:
         if "wait" in act:
             await asyncio.sleep(act["wait"] / 1000)
         else:
-            self._at_once(act)
+            self._at_once(act, when)
 
-    def _at_once(self, act: dict[str, Any]) -> None:
+    def _at_once(self, act: dict[str, Any], when: str) -> None:
+        tool = self._data["name"]
         if "gate" in act:
             gate.hold()
         elif "interrupt" in act:
             interrupt(act["interrupt"])
-        elif self._journal.count("dispatch", event="entered", tool=self._data["name"]) <= act["raise"]:
+        elif self._journal.count("dispatch", event="entered", tool=tool) <= act.get("kill", act.get("raise", 0)):
+            if "kill" in act:
+                death.die(self._journal, when, "dispatch", tool=tool)
             raise ToolFailed
 
 

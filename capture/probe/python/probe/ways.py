@@ -7,6 +7,7 @@ from typing import Any
 
 from probe import reports
 from probe.middleware import Unsupported, require
+from probe.savers import Run
 
 _MODES = ("values", "updates", "messages", "tasks", "debug")
 
@@ -30,18 +31,16 @@ def check(agent: Any, steps: list[dict[str, Any]]) -> None:
         raise Unsupported("stream_events")
 
 
-def run(agent: Any, given: Any, config: dict[str, Any], way: str | None, *, is_async: bool, options: dict[str, Any]) -> Returned:
-    """Run an agent in one way, to the end or to the next question."""
+def run(
+    agent: Any, given: Any, config: dict[str, Any], way: str | None, *, execute: Run | None, options: dict[str, Any]
+) -> Returned:
+    """Run an agent in one way, to the end or to the next question; asynchronously if something executes coroutines."""
     if way is None or way == "v2":
-        output = _invoke(agent, given, config, is_async=is_async, options={**options, **({"version": "v2"} if way else {})})
-        return _returned(output)
-    streamed = _streamed(agent, given, config, way, is_async=is_async, options=options)
+        options = {**options, **({"version": "v2"} if way else {})}
+        return _returned(execute(agent.ainvoke(given, config, **options)) if execute else agent.invoke(given, config, **options))
+    streamed = _streamed(agent, given, config, way, execute=execute, options=options)
     state = agent.get_state({"configurable": {"thread_id": config["configurable"]["thread_id"]}})
     return Returned(state.values, tuple(state.interrupts), streamed=streamed)
-
-
-def _invoke(agent: Any, given: Any, config: dict[str, Any], *, is_async: bool, options: dict[str, Any]) -> Any:
-    return asyncio.run(agent.ainvoke(given, config, **options)) if is_async else agent.invoke(given, config, **options)
 
 
 def _returned(output: Any) -> Returned:
@@ -51,14 +50,14 @@ def _returned(output: Any) -> Returned:
 
 
 def _streamed(
-    agent: Any, given: Any, config: dict[str, Any], way: str, *, is_async: bool, options: dict[str, Any]
+    agent: Any, given: Any, config: dict[str, Any], way: str, *, execute: Run | None, options: dict[str, Any]
 ) -> Mapping[str, Any]:
     if way in _MODES:
         options = {**options, "stream_mode": way}
-        chunks = asyncio.run(_all(agent.astream(given, config, **options))) if is_async else agent.stream(given, config, **options)
+        chunks = execute(_all(agent.astream(given, config, **options))) if execute else agent.stream(given, config, **options)
         return reports.of_mode(way, list(chunks))
     if way == "astream_events":
-        return reports.of_events(asyncio.run(_all(agent.astream_events(given, config, version="v2", **options))))
+        return reports.of_events((execute or asyncio.run)(_all(agent.astream_events(given, config, version="v2", **options))))
     return reports.of_run(agent.stream_events(given, config, version="v3", **options))
 
 

@@ -1,0 +1,205 @@
+"""The operator: takes the steps of one case, through a probe, through a new one after a restart or a kill, or through several.
+
+What happens to a probe on the way is the case's doing and an observation. What the case did not ask for is a fault.
+"""
+
+import errno
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from capture import cache, document
+from capture.case import Case
+from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
+from capture.history import Entry
+from capture.session import Session
+from capture.sinks import Sinks
+
+__all__ = ["Operator", "append"]
+
+_FILES = ("", "-journal", "-shm", "-wal")
+"""What SQLite puts beside a database, by the ends of the names."""
+
+
+class Probes(Protocol):
+    """Who starts and ends probes."""
+
+    def living(self) -> Session:
+        """Return the probe, starting one if there is none."""
+
+    def another(self) -> Session:
+        """Start one more probe, which is the taker's to end."""
+
+    def end_probe(self) -> None:
+        """End the probe."""
+
+    def end(self, session: Session) -> None:
+        """End a probe that was taken."""
+
+
+class Operator:
+    """Takes the steps of one case. Use it as a context manager: what kept the thread and received what was sent is then gone."""
+
+    def __init__(self, case: Case, journal: Path, probes: Probes, seconds: float, database: Callable[[], str] | None) -> None:
+        """Take steps of a case into a journal; `database` gives the address of a PostgreSQL server, if the case needs one."""
+        self._case = case
+        self._journal = journal
+        self._probes = probes
+        self._seconds = seconds
+        self._database = database
+        self._step = 0
+        self._sinks = Sinks(self._received)
+        self._about: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Return the operator."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Leave nothing behind."""
+        self._sinks.end()
+        if self._checkpointer == "sqlite":
+            _remove(self._place)
+
+    def take(self, step: int) -> bool:
+        """Take a step, 0 being to build the subject, and tell whether there is a subject to go on with."""
+        self._step = step
+        if not step:
+            return self._build()
+        planned = self._case.scenario["steps"][step - 1]
+        if planned["do"] in ("restart", "kill"):
+            return self._restart(planned["do"])
+        done = self._together(planned["steps"]) if planned.get("processes") else self._through(planned)
+        if done and step == len(self._case.scenario["steps"]) and self._checkpointer == "postgres":
+            self._probes.living().ask("close", self._seconds)
+        return done
+
+    @property
+    def _checkpointer(self) -> str:
+        return str(self._case.scenario["subject"]["checkpointer"])
+
+    @property
+    def _place(self) -> Path:
+        return self._journal.with_suffix(".sqlite")
+
+    def _build(self) -> bool:
+        try:
+            self._about = {"journal": str(self._journal), "case": dict(self._case.scenario), **self._store(), **self._receivers()}
+        except EnvironmentFailed as failure:
+            append(self._journal, self._fault("checkpointer", failure.message))
+            return False
+        return bool(self._probes.living().ask("open", self._seconds, **self._about)["status"] == "done")
+
+    def _store(self) -> Mapping[str, str]:
+        """Return where the thread is kept: a file of its own, or a scope of its own in a database."""
+        if self._checkpointer == "sqlite":
+            _remove(self._place)
+            return {"place": str(self._place)}
+        if self._checkpointer != "postgres" or self._database is None:
+            return {}
+        return {"place": self._database(), "scope": f"dispatch_audit_{secrets.token_hex(8)}"}
+
+    def _receivers(self) -> Mapping[str, Any]:
+        wanted = {tool["sends"] for tool in self._case.scenario["subject"]["tools"] if "sends" in tool}
+        return {"sinks": {name: dict(self._sinks.address(name)) for name in sorted(wanted)}} if wanted else {}
+
+    def _received(self, observation: Mapping[str, Any]) -> None:
+        """Write down what a receiver has received, in the step in which it was."""
+        append(self._journal, {"kind": "observation", "vantage": "wire", "step": self._step, **observation})
+
+    def _through(self, planned: Mapping[str, Any]) -> bool:
+        """Take a step through the probe; if it dies as the case says, go on with a new one."""
+        session = self._probes.living()
+        try:
+            return bool(session.ask("step", self._seconds, step=self._step)["status"] == "done")
+        except ProbeFailed:
+            if not (self._may_kill(planned) and session.was_killed() and self._has_died()):
+                raise
+        append(self._journal, {"kind": "outcome", "step": self._step, "status": "killed"})
+        return self._again()
+
+    def _may_kill(self, planned: Mapping[str, Any]) -> bool:
+        acts = [act for tool in self._case.scenario["subject"]["tools"] for key in ("before", "after") for act in tool.get(key, [])]
+        return "crash" in planned or any("kill" in act for act in acts)
+
+    def _has_died(self) -> bool:
+        """Tell whether the probe wrote down, in this step, that it ends itself."""
+        return any(entry.get("vantage") == "process" and entry["step"] == self._step for entry in _entries(self._journal))
+
+    def _restart(self, do: str) -> bool:
+        """End the probe in order, or by SIGKILL, and go on with a new one."""
+        if do == "restart":
+            self._probes.living().leave(self._seconds)
+        else:
+            append(self._journal, self._observed("process", event="killed", when="paused", what="run"))
+        append(self._journal, {"kind": "outcome", "step": self._step, "status": "restarted"})
+        return self._again()
+
+    def _again(self) -> bool:
+        """Start a new probe and build the subject again in it."""
+        self._probes.end_probe()
+        return self._opened_again(self._probes.living())
+
+    def _opened_again(self, session: Session, **fields: Any) -> bool:
+        answer = session.ask("open", self._seconds, again=True, step=self._step, **self._about, **fields)
+        return bool(answer["status"] == "done")
+
+    def _together(self, parts: Sequence[Mapping[str, Any]]) -> bool:
+        """Take the parts of a step in a process each: every one until a gate holds it or it has ended, then let each go on."""
+        others: list[Session] = []
+        try:
+            for branch in range(2, len(parts) + 1):
+                others.append(self._probes.another())
+                if not self._opened_again(others[-1], branch=branch):
+                    return False
+            return self._overlapped([self._probes.living(), *others])
+        finally:
+            for session in others:
+                self._probes.end(session)
+
+    def _overlapped(self, sessions: Sequence[Session]) -> bool:
+        held = []
+        for branch, session in enumerate(sessions, start=1):
+            if session.ask("step", self._seconds, step=self._step, branch=branch)["status"] == "held":
+                held.append(session)
+        for session in held:
+            session.ask("release", self._seconds)
+        return bool(sessions[0].ask("look", self._seconds)["status"] == "done")
+
+    def _observed(self, vantage: str, **fields: Any) -> Entry:
+        return {"kind": "observation", "vantage": vantage, "step": self._step, **fields}
+
+    def _fault(self, reason: str, detail: str) -> Entry:
+        return {"kind": "fault", "step": self._step, "reason": reason, "detail": detail}
+
+
+def append(journal: Path, entry: Entry) -> None:
+    """Append one line with one write, as the probe does; both write to the same file."""
+    with cache.storage(journal):
+        file = os.open(journal, os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
+        try:
+            data = document.line(entry)
+            if os.write(file, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(journal))
+        finally:
+            os.close(file)
+
+
+def _entries(journal: Path) -> Iterable[Entry]:
+    """Yield what a journal has so far; what is no entry is for whoever makes a history of it to refuse."""
+    for line in document.read(journal).splitlines():
+        try:
+            entry = document.parse_json(line, "journal")
+        except InputRefused:
+            continue
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _remove(place: Path) -> None:
+    for end in _FILES:
+        with cache.storage(place):
+            place.with_name(place.name + end).unlink(missing_ok=True)
