@@ -93,8 +93,10 @@ def merge(judged: Iterable[Judgement], obstacle: str | None, *, triggered: bool)
 
 
 def _observed(history: CaseHistory, vantage: str) -> bool:
-    # No dispatch and no review are observations too, as long as somebody was watching: the tools and the operator.
-    watched = {"dispatch": history.outcome(0) == "built", "review": any(history.of("outcome"))}
+    # No dispatch, no review and nothing received are observations too, as long as somebody was watching.
+    built = history.outcome(0) == "built"
+    sends = any("sends" in tool for tool in history.scenario["subject"]["tools"])
+    watched = {"dispatch": built, "review": any(history.of("outcome")), "wire": built and sends}
     return watched.get(vantage, False) or bool(history.of(vantage))
 
 

@@ -1,7 +1,7 @@
 """Claims about what outlives a process: the thread, the question that waits in it, and the decision that was given."""
 
-from capture.authority import rulings
-from capture.claims.registry import Fault, Finding, claim, numbered
+from capture.authority import rulings, shown
+from capture.claims.registry import Fault, Finding, claim, evidence, numbered
 from capture.history import CaseHistory, Entry
 
 _PERSISTENCE = "langgraph, its page on persistence: a checkpointer saves the state of a thread, so that it can be taken up later."
@@ -46,19 +46,21 @@ def question_kept(history: CaseHistory) -> Finding:
 @claim(
     "recovery/decision-kept",
     version=1,
-    sentence="A decision that was given in a step in which the process was killed is not asked for again.",
+    sentence="A thread that goes on after its process was killed does not ask again for a decision that was given.",
     promised="Chosen by this project: whoever decided has decided (docs/decisions/0022-outliving-the-process.md).",
     vantages=("review", "recovered"),
 )
 def decision_kept(history: CaseHistory) -> Finding:
-    """Examine every step that gave a valid answer and in which the process was killed."""
+    """Examine every valid answer given in a step in which the process was killed, if the next one goes on without an answer."""
     faults, examined = [], 0
-    answered = {answer.step for answer in rulings(history).first.answers}
-    for number, entry in enumerate(history.of("recovered"), start=1):
-        if entry["step"] in answered and history.outcome(entry["step"]) == "killed":
+    ran = [number for number, step in history.steps() if step["do"] not in ("kill", "restart")]
+    going_on = {number for number, step in history.steps() if step["do"] == "continue"}
+    for answer in rulings(history).first.answers:
+        following = next((number for number in ran if number > answer.step), 0)
+        if history.outcome(answer.step) == "killed" and following in going_on:
             examined += 1
-            if again := [question for question in entry["questions"] if question in _waiting(history, entry)]:
-                faults.append(Fault(numbered("recovered", number), [], again))
+            again = [item.call.id for item in shown(history, following) or [] if item.call.id == answer.call]
+            faults += [Fault(evidence("review", call), None, "asked again") for call in again]
     return Finding(examined, tuple(faults))
 
 

@@ -49,6 +49,25 @@ def received_once(history: CaseHistory) -> Finding:
 
 
 @claim(
+    "wire/nothing-refused",
+    version=1,
+    sentence="A receiver gets nothing of a call that a person rejected, or answered in the tool's place.",
+    promised="langchain, HumanInTheLoopMiddleware: a rejected call is not executed; respond skips execution.",
+    vantages=("prompt", "review", "wire"),
+)
+def nothing_refused(history: CaseHistory) -> Finding:
+    """Examine every call whose last answer forbids it."""
+
+    def find(ruling: Ruling) -> Finding:
+        refused = ruling.refused()
+        found = [one for one in receptions(history, ruling) if one.call in refused]
+        faults = [Fault(evidence("wire", one.call, count), None, _content(one)) for count, one in enumerate(found, start=1)]
+        return Finding(len(refused), tuple(faults))
+
+    return by_ruling(history, find)
+
+
+@claim(
     "wire/key-shared",
     version=1,
     sentence="What is received again for one call carries the key of the first, so the receiver can drop it.",
