@@ -235,13 +235,24 @@ class _Walk:
     def _turn(self, number: int, answered: list[str | None]) -> None:
         """Close the questions that were answered, or are asked no more, and open those that the step paused on."""
         outcome = self.history.outcome(number)
+        if outcome in ("killed", "restarted"):
+            self._recover(number)
         if outcome not in ("built", "paused", "ended"):
             return
         listing = shown(self.history, number) if outcome == "paused" else []
         self.ruling.readable &= listing is not None
-        still = {item.call.id for item in listing or []} - set(answered)
-        self.given = {call: token for call, token in self.given.items() if call in still}
+        self._close({item.call.id for item in listing or []} - set(answered))
         self.listing = listing or []
+
+    def _recover(self, number: int) -> None:
+        """Close the questions that a new process did not find in the thread: there is nobody to whom an answer could go."""
+        found = {question for entry in self.history.of("recovered", step=number) for question in entry["questions"]}
+        self.listing = [item for item in self.listing if item.question in found]
+        self._close({item.call.id for item in self.listing})
+
+    def _close(self, still: set[str | None]) -> None:
+        """Let every question but those that are still asked be one that may be asked anew."""
+        self.given = {call: token for call, token in self.given.items() if call in still}
 
     def _answer(self, number: int, branch: int | None, part: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose question, one of those listed, they answered."""

@@ -12,6 +12,7 @@ from capture.diff import diff, hides, said
 from capture.document import Document
 from capture.pin import Pin
 from capture.render.script import script
+from capture.scenario import is_contained
 from capture.trial import Trial
 
 __all__ = ["report"]
@@ -87,10 +88,11 @@ def _answers(asked: Asked, outcome: Outcome[Release, Trial], trial: Trial, *, un
 def _sides(asked: Asked, last: Trial | None, first: Trial | None) -> dict[str, Any]:
     if last is None or first is None or last.pin is None or first.pin is None:
         return {"difference": None, "helpers": [], "script": None}
+    commands = {"last": _command(last.pin), "first": _command(first.pin)}
     return {
         "difference": diff(results.build([last.results]), results.build([first.results])),
         "helpers": _helpers(last.pin, first.pin),
-        "script": {"text": script([asked.case]), "last": _command(last.pin), "first": _command(first.pin)},
+        "script": {"text": script([asked.case]), **commands} if is_contained(asked.case.scenario) else None,
     }
 
 

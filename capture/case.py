@@ -19,7 +19,7 @@ from capture.claims import current
 from capture.errors import InputRefused
 from capture.trigger import TRIGGERS
 
-__all__ = ["SMOKE", "Case", "all_cases", "find", "load", "smoke"]
+__all__ = ["SMOKE", "Case", "all_cases", "contained", "find", "load", "smoke"]
 
 SMOKE = "smoke/"
 """The family of the smoke test, which is no part of the suite."""
@@ -75,6 +75,11 @@ def all_cases(folder: Path | None = None) -> list[Case]:
     root = folder or library.cases_folder()
     paths = {path.relative_to(root).with_suffix("").as_posix(): path for path in root.rglob("*.toml")}
     return sorted((known for name, path in paths.items() for known in load(path, name)), key=lambda known: known.id)
+
+
+def contained() -> list[Case]:
+    """Return the cases that run unless others are named: those of which one process holds everything, and takes milliseconds."""
+    return [known for known in all_cases() if scenario.is_contained(known.scenario)]
 
 
 def smoke() -> list[Case]:

@@ -4,12 +4,12 @@ It rests on the lock, the Python, the probe, how a journal becomes a history, an
 time-out or a probe that failed, is not kept, and neither is anything of an environment whose smoke test did not come out right.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from capture import case, environment, library, store
+from capture import case, environment, library, outliving, store
 from capture.case import Case
 from capture.interpreter import Interpreter
 from capture.pin import Pin
@@ -21,11 +21,11 @@ _KIND = "seen"
 
 _HEAD = ("packages", "files", "blocked")
 
-_RECORDING = ("document", "history", "observation", "recorder", "scenario", "saved", "session")
+_RECORDING = ("document", "history", "observation", "operator", "outliving", "recorder", "scenario", "saved", "session", "sinks")
 """The modules that make a history of what the probe saw."""
 
 
-def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> SavedHistory | None:
+def recall(pin: Pin, python: Interpreter, cases: Sequence[Case]) -> SavedHistory | None:
     """Return what is kept of a pin, with those of the cases that are there; None if nothing is, or if it is not as pinned."""
     found = store.noted(_KIND, _about(pin, python))
     if found is None or not environment.allows(pin, python) or environment.differences(pin, found["environment"]):
@@ -35,6 +35,8 @@ def recall(pin: Pin, python: Interpreter, cases: Iterable[Case]) -> SavedHistory
     if [entry.case for entry in seen[: len(smoke)]] != [known.id for known in smoke]:
         return None
     head = {"kind": "environment", "history": 1, "pin": pin.name, **found["environment"]}
+    known = {entry.case for entry in seen}
+    head = dict(outliving.environment(head, pin, [case for case in cases if case.id in known]))
     return replace(SavedHistory.of_cases(head, seen), machine=found["machine"])
 
 
@@ -60,7 +62,8 @@ def missing(known: SavedHistory | None, cases: Iterable[Case]) -> tuple[Case, ..
 def joined(known: SavedHistory, seen: SavedHistory, cases: Iterable[Case]) -> SavedHistory:
     """Return what was just seen together with what was known, in the order of the cases."""
     found = {entry.case: entry for entry in (*known.cases, *seen.cases)}
-    return replace(seen, cases=tuple(found[case.id] for case in cases))
+    head = {**known.environment, **seen.environment}
+    return replace(seen, environment=head, cases=tuple(found[case.id] for case in cases))
 
 
 def _recalled(cases: Iterable[Case], known: Mapping[str, Mapping[str, str]]) -> Iterator[SavedCase]:
@@ -88,7 +91,8 @@ def _smoke() -> list[Case]:
 
 def _about(pin: Pin, python: Interpreter) -> list[Any]:
     """Return what everything that is kept of a pin rests on, but for the scenarios."""
-    return [pin.lock.digest, python.identity, sorted(pin.packages), sorted(pin.files), recorded_by()]
+    locks = [lock.digest for lock in (pin.lock, pin.checkpointers) if lock]
+    return [locks, python.identity, sorted(pin.packages), sorted(pin.files), recorded_by()]
 
 
 @cache

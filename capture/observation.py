@@ -5,20 +5,22 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from capture import cache, environment
+from capture import cache, environment, outliving
 from capture.case import Case, smoke
 from capture.environment import Environment
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.history import CaseHistory, History
 from capture.interpreter import Interpreter
+from capture.lock import Lock
 from capture.pin import Pin
 from capture.recorder import Recorder
 from capture.saved import SavedHistory
+from capture.scenario import is_outliving
 
 __all__ = ["STEP_SECONDS", "Cases", "Watch", "observe", "observe_in"]
 
@@ -45,6 +47,10 @@ class Watch:
     folder: Path
     seconds: float = STEP_SECONDS
     probes: int = os.cpu_count() or 1
+    worth: int = WORTH_A_PROBE
+    """How many cases one probe more is worth: where most of them end a process, the import is what they cost anyway."""
+    database: Callable[[], str] | None = None
+    """Gives the address of a PostgreSQL server, starting one if nobody named one."""
 
 
 def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
@@ -55,12 +61,29 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     environment.refuse_python(pin, watch.python)
     if pin.yanked is not None:
         _LOG.info("pin %s: the registry has yanked the release: %s", pin.name, pin.yanked)
-    if not environment.is_there(pin.lock, watch.python):
+    seen = _whole(pin, pin.lock, lambda: _parted(cases())[0], watch)
+    return outliving.joined(pin, seen, cases(), partial(_outliving, pin, watch)) if _parted(cases())[1] else seen
+
+
+def _outliving(pin: Pin, watch: Watch, lock: Lock, suite: Sequence[Case]) -> SavedHistory:
+    """Run the cases whose thread outlives the process, in the environment that has what they need."""
+    return _whole(pin, lock, lambda: suite, replace(watch, worth=1))
+
+
+def _parted(suite: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    """Part the cases that the pin's own environment can run from those whose thread outlives the process."""
+    outside = [case for case in suite if is_outliving(case.scenario)]
+    return [case for case in suite if case not in outside], outside
+
+
+def _whole(pin: Pin, lock: Lock, cases: Cases, watch: Watch) -> SavedHistory:
+    """Run cases in the environment of a lock, building it again if it is damaged."""
+    if not environment.is_there(lock, watch.python):
         cases()
-    seen = _observed(pin, environment.ensure(pin.lock, watch.python), cases, watch)
+    seen = _observed(pin, environment.ensure(lock, watch.python), cases, watch)
     for _ in range(REBUILDS):
         if seen is None:
-            seen = _observed(pin, environment.rebuild(pin.lock, watch.python), cases, watch)
+            seen = _observed(pin, environment.rebuild(lock, watch.python), cases, watch)
     if seen is None:
         raise EnvironmentFailed(f"pin {pin.name}: its environment was damaged or replaced {REBUILDS} times.", "Check the disk.")
     return seen
@@ -68,10 +91,10 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
 
 def observe_in(place: Environment, pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     """Run cases in an environment that was made in another way than by the pin's lock, but has to be as pinned all the same."""
-    seen = _observed(pin, place, cases, watch, sound=True)
+    seen = _observed(pin, place, lambda: _parted(cases())[0], watch, sound=True)
     if seen is None:
         raise EnvironmentFailed(f"pin {pin.name}: its environment is damaged.", "Check the disk.")
-    return seen
+    return outliving.joined(pin, seen, cases(), None)
 
 
 def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound: bool = False) -> SavedHistory | None:
@@ -83,12 +106,13 @@ def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound
     with cache.storage(journals):
         journals.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        recorders = [stack.enter_context(Recorder(place, journals, watch.seconds))]
+        recorder = partial(Recorder, place, journals, watch.seconds, database=watch.database)
+        recorders = [stack.enter_context(recorder())]
         suite = cases()
         if not sound and environment.damage(place):
             return None
-        further = range(1, min(watch.probes, len(suite) // WORTH_A_PROBE))
-        recorders += [stack.enter_context(Recorder(place, journals, watch.seconds)) for _ in further]
+        further = range(1, min(watch.probes, len(suite) // watch.worth))
+        recorders += [stack.enter_context(recorder()) for _ in further]
         try:
             seen = _seen(recorders, pin, suite)
         except ProbeFailed:

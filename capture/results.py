@@ -35,6 +35,7 @@ def of_pin(environment: Entry, digest: str, rows: Sequence[Document], *, trusted
         "packages": environment["packages"],
         "files": environment["files"],
         "blocked": environment["blocked"],
+        **{key: environment[key] for key in ("checkpointers",) if key in environment},
         "smoke": PASS if trusted else FAIL,
         "history": digest,
         "counts": _counts(rows),

@@ -12,6 +12,8 @@ __all__ = [
     "OUTLIVING",
     "PER_CALL",
     "check",
+    "is_contained",
+    "is_outliving",
     "is_per_call",
     "is_streamed",
     "options",
@@ -51,6 +53,19 @@ def policies(scenario: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def options(scenario: Mapping[str, Any], name: str) -> list[Any]:
     """Return what a case gives the middleware under audit as this option, once for each time that it stands in the list."""
     return [found[name] for found in _gates(scenario) if name in found]
+
+
+def is_outliving(scenario: Mapping[str, Any]) -> bool:
+    """Tell whether what keeps a case's thread outlives the process."""
+    return scenario["subject"]["checkpointer"] in OUTLIVING
+
+
+def is_contained(scenario: Mapping[str, Any]) -> bool:
+    """Tell whether one process holds all of a case: nothing of it is kept, received or done outside."""
+    subject = scenario["subject"]
+    acts = [act for tool in subject["tools"] for key in ("before", "after") for act in tool.get(key, [])]
+    ends = any(step["do"] in ("restart", "kill") for step in scenario["steps"]) or any("kill" in act for act in acts)
+    return not (ends or is_outliving(scenario) or any("sends" in tool for tool in subject["tools"]))
 
 
 def is_per_call(scenario: Mapping[str, Any]) -> bool:

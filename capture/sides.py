@@ -6,7 +6,7 @@ from pathlib import Path
 
 from capture import demand, document, results, run_folder, runs
 from capture.baseline import fitting
-from capture.case import Case, all_cases, find
+from capture.case import Case, all_cases, contained, find
 from capture.document import Document
 from capture.errors import InputRefused
 from capture.interpreter import Interpreter
@@ -99,9 +99,9 @@ def _of_folder(folder: Path) -> Document | None:
 
 def _suite(known: Sequence[Document]) -> list[Case]:
     """Return the cases of the suite that saved results have, or all of it if nothing is saved."""
-    suite = all_cases()
     if not known:
-        return suite
+        return contained()
+    suite = all_cases()
     names = set().union(*map(_cases, known))
     shared = [case for case in suite if case.id in names]
     if not shared:

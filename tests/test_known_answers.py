@@ -30,7 +30,7 @@ Results = Mapping[str, Any]
 @cache
 def measured(name: str) -> Mapping[str, Results]:
     """Return the results of the suite at a pin, by case; a decision without its family."""
-    return {found["case"].removeprefix("decisions/"): found for found in judged_at(name, case.all_cases())["cases"]}
+    return {found["case"].removeprefix("decisions/"): found for found in judged_at(name, case.contained())["cases"]}
 
 
 def seen(name: str, what: str) -> Mapping[str, Any]:

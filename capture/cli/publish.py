@@ -39,7 +39,7 @@ def _survey(folder: Path, python: str | None) -> Path:
 
     found = survey.load(folder)
     plan = runs.Plan(interpreter.find(python), cache.new_run(), fresh=True)
-    survey.publish(found, runs.run_pins(found.releases(), case.all_cases, plan))
+    survey.publish(found, runs.run_pins(found.releases(), case.contained, plan))
     return folder
 
 

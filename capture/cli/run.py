@@ -49,7 +49,7 @@ def _schema(options: Sequence[str]) -> str:
     multiple=True,
     help="The pins of all releases in a range, such as langchain>=1.2; langchain alone is every release.",
 )
-@case_option("the suite")
+@case_option("the suite, but for the cases that go beyond one process: restart, crash, sender, concurrency")
 @click.option(
     "--against",
     metavar="RESULTS|FOLDER",
@@ -92,7 +92,7 @@ def command(
     chosen = demand.find_all(pins, interpreted, ranges)
     known = None if against is None else _baseline(against, [found.name for found in chosen], cases)
     accepted = acceptance.read(accept) if accept else ()
-    suite = cache_of(lambda: case.find(cases) if cases else case.all_cases())
+    suite = cache_of(lambda: case.find(cases) if cases else case.contained())
     plan = runs.Plan(interpreted, out or cache.new_run(), workers.Workers(jobs, scheduler), fresh or len(chosen) == 1)
     run = runs.run_pins(chosen, suite, plan)
     code = _compare(known, run.results, accepted, form) if known else _show(run.results, accepted, form)

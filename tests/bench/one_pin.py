@@ -52,7 +52,7 @@ def lines(place: Path) -> Iterator[str]:
     """
     newest, python = pin.find(NEWEST), interpreter.find(None)
     warm = environment.ensure(newest.lock, python).python
-    families = sorted({known.id.partition("/")[0] for known in case.all_cases()} - {"policy"})
+    families = sorted({known.id.partition("/")[0] for known in case.contained()} - {"policy"})
     few, many = case.find(FOUR), case.find(families)
     for name, cases in (("few", few), ("many", many)):
         (place / f"{name}.py").write_text(script(cases))
@@ -64,7 +64,7 @@ def lines(place: Path) -> Iterator[str]:
     def scripted(name: str) -> Callable[[], None]:
         return lambda: run(warm, "-I", place / f"{name}.py")
 
-    suite = len(case.all_cases())
+    suite = len(case.contained())
     yield f"The suite of {suite} cases at one warm pin, {NEWEST}: {median(recorded([]), FEW):.1f} s, median of {FEW}."
     costs = [growth(recorded(FOUR), recorded(families), FEW), growth(scripted("few"), scripted("many"), FEW)]
     further = [1000 * cost / (len(many) - len(few)) for cost in costs]

@@ -6,8 +6,10 @@ What a case says becomes source in `subject` and `steps`; the helpers that this 
 from collections.abc import Sequence
 
 from capture.case import Case
+from capture.errors import InputRefused
 from capture.render.script import pieces, steps, subject
 from capture.render.script.source import comment
+from capture.scenario import is_contained
 
 __all__ = ["script"]
 
@@ -29,8 +31,13 @@ config = {{"configurable": {{"thread_id": "1"}}{limit}}}
 def script(cases: Sequence[Case]) -> str:
     """Return the script of cases, in this order; it prints each dispatch, what a person is asked, and the messages.
 
+    A case of which one process does not hold everything is refused: no one script can show it.
+
     Keys are sorted, as the probe gets them: a framework that shows arguments as text shows them in the order given.
     """
+    for case in cases:
+        if not is_contained(case.scenario):
+            raise InputRefused(f"case {case.id}: it goes beyond one process, which no one script shows.", "`run --case` runs it.")
     flags = frozenset().union(*(subject.flags(case.scenario) for case in cases))
     wanted = pieces.wanted("".join(_case(case, "") for case in cases), flags)
     state = pieces.state(wanted)

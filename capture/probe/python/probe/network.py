@@ -1,9 +1,10 @@
-"""No network and no other program: what would reach out is refused and remembered, before anything else is imported.
+"""No network but the receivers of a case, and no other program: what would reach out is refused and remembered.
 
 This is a guard against what calls out by itself, such as tracing or version checks; it is no sandbox against hostile code.
 """
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from probe.journal import Journal
@@ -29,6 +30,8 @@ before_any_case: list[dict[str, str]] = []
 
 _journals: list[Journal] = []
 
+_allowed: set[tuple[str, int]] = set()
+
 
 class NetworkBlocked(PermissionError):
     """The probe has no network, and starts no program."""
@@ -44,8 +47,14 @@ def watch(journal: Journal) -> None:
     _journals[:] = [journal]
 
 
+def allow(addresses: Iterable[tuple[str, int]]) -> None:
+    """Let these hosts and ports, and no others from now on, be reached: the orchestrator's own receivers."""
+    _allowed.clear()
+    _allowed.update(addresses)
+
+
 def _refuse(event: str, args: tuple[Any, ...]) -> None:
-    if event not in _EVENTS:
+    if event not in _EVENTS or _is_allowed(event, args):
         return
     attempt = {"event": event, "target": _target(event, args)}
     if _journals:
@@ -53,6 +62,12 @@ def _refuse(event: str, args: tuple[Any, ...]) -> None:
     else:
         before_any_case.append(attempt)
     raise NetworkBlocked("dispatch-audit: the probe has no network, and starts no program")
+
+
+def _is_allowed(event: str, args: tuple[Any, ...]) -> bool:
+    if event == "socket.connect":
+        return isinstance(args[-1], tuple) and args[-1][:2] in _allowed
+    return event == "socket.getaddrinfo" and (_text(args[0]), args[1]) in _allowed
 
 
 def _target(event: str, args: tuple[Any, ...]) -> str:
@@ -67,7 +82,3 @@ def _target(event: str, args: tuple[Any, ...]) -> str:
 
 def _text(host: Any) -> str:
     return host.decode("utf-8", "replace") if isinstance(host, bytes) else str(host)
-
-
-def allow(addresses):
-    list(addresses)
