@@ -20,6 +20,8 @@ NOTICE = "A person replaced this call before it ran."
 
 DECISIONS = ("approve", "edit", "reject", "respond")
 
+KEPT = ("messages", "stored", "asked", "checkpoints", "last", "names")
+
 Action = dict[str, Any]
 Call = dict[str, Any]
 Answered = tuple[Call, dict[str, Any]]
@@ -47,10 +49,14 @@ def schema(offered: list[str]) -> dict[str, Any]:
 class Subject:
     """A subject without a fault; a miniature overrides the one thing that it does wrong."""
 
-    def __init__(self, case: dict[str, Any], journal: Any) -> None:
-        """Start a thread with no messages."""
+    def __init__(self, case: dict[str, Any], journal: Any, place: str | None, send: Callable[..., None]) -> None:
+        """Start a thread with no messages; `place` is where it is kept beyond the process, `send` reaches a receiver."""
         self.case = case
         self.journal = journal
+        self.place = place
+        self.send = send
+        self.names: list[str] = []
+        self.call: str = ""
         self.messages: list[dict[str, Any]] = []
         self.stored: dict[str, Any] | None = None
         self.asked: list[Call] = []
@@ -103,11 +109,33 @@ class Subject:
             self.journal.write("outcome", status="raised", error="ValueError")
         else:
             self.report(step)
+        self.persist()
+
+    def persist(self) -> None:
+        """Keep the thread beyond the process, if the case says where."""
+        if self.place is not None:
+            Path(self.place).write_text(json.dumps({key: getattr(self, key) for key in KEPT}))
+
+    def restore(self) -> None:
+        """Take up the thread that a process before this one has kept."""
+        for key, value in json.loads(Path(str(self.place)).read_text()).items():
+            setattr(self, key, value)
+
+    def take_up(self, number: int) -> None:
+        """Go on in a new process, in the middle of a step, and record how the thread is found."""
+        self.journal.step = number
+        self.restore()
+        self.show_checkpoints()
+        following = ["review"] if self.asked else []
+        self.journal.observe("recovered", checkpoint=self.last, next=following, questions=self.names if self.asked else [])
 
     def act(self, step: dict[str, Any], number: int) -> None:
         """Do what a step says: hear a person, or take an answer."""
         if step["do"] == "resume":
             self.answer(step)
+            return
+        if step["do"] == "continue":
+            self.go_on()
             return
         self.say({"type": "human", "content": step["text"], "id": f"human-{number}"})
         self.save("model")
@@ -210,6 +238,7 @@ class Subject:
 
     def run(self, call: str, wanted: Action) -> None:
         """Let a call come by the counters around it, into its tool."""
+        self.call = call
         self.come_by("entered", call)
         self.dispatch(wanted["name"], wanted["args"])
         self.come_by("returned", call)
@@ -224,9 +253,40 @@ class Subject:
         """Run a tool, which records itself; a plant in the case spoils the recording, as in the real probe."""
         plants = {known["name"]: known.get("plant", {}) for known in self.case["subject"]["tools"]}
         seen = {"invocation": self.journal.invocation(), "tool": tool, "args": {**args, **plants.get(tool, {})}}
-        for event in ("entered", "dispatched", "returned"):
+        for event in ("entered", "dispatched"):
             self.journal.observe("dispatch", event=event, **seen)
+        self.deliver(tool, args)
+        self.die(tool)
+        self.journal.observe("dispatch", event="returned", **seen)
         self.ran.append({"tool": tool, "args": args})
+
+    def deliver(self, tool: str, args: dict[str, Any]) -> None:
+        """Send for real, if the case says that the tool does."""
+        for data in self.case["subject"]["tools"]:
+            if data["name"] == tool and "sends" in data:
+                self.send(data["sends"], tool, self.sent(args), self.key() if data.get("key") else None)
+
+    def sent(self, args: dict[str, Any]) -> dict[str, Any]:
+        """Return what is sent of arguments."""
+        return args
+
+    def key(self) -> str:
+        """Return the key by which a receiver can tell a call that comes again."""
+        return self.call
+
+    def die(self, tool: str) -> None:
+        """Kill the own process after the effect, if the case says so, with all that is known kept."""
+        acts = [act for data in self.case["subject"]["tools"] if data["name"] == tool for act in data.get("after", [])]
+        entered = self.journal.count("dispatch", event="entered", tool=tool)
+        if any(entered <= act.get("kill", 0) for act in acts):
+            self.survive()
+            self.persist()
+            self.journal.observe("process", event="killed", when="after", what="dispatch", tool=tool)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def survive(self) -> None:
+        """Make what a process after this one takes up: the call has run, and nobody is asked about it any more."""
+        self.tell(self.call, "sent")
 
     def tell(self, call: str, content: str, status: str = "success") -> None:
         """Answer a call in the messages."""
@@ -273,14 +333,19 @@ class Subject:
     def report(self, step: dict[str, Any]) -> None:
         """Record what the step returned and the checkpoints that it put."""
         self.journal.write("outcome", status="paused" if self.asked else "ended")
-        for question in self.questions():
-            self.journal.observe("review", question=f"q-{time.monotonic_ns()}", **question)
+        self.names = [f"q-{time.monotonic_ns()}" for _ in self.questions()]
+        for name, question in zip(self.names, self.questions(), strict=True):
+            self.journal.observe("review", question=name, **question)
         way = step.get("through")
         if way in (None, "v2"):
             self.journal.observe("output", **self.output(way))
         else:
             self.journal.observe("stream", through=way, **self.streamed())
         self.journal.observe("messages", messages=self.messages)
+        self.show_checkpoints()
+
+    def show_checkpoints(self) -> None:
+        """Record the checkpoints that are new."""
         for record in self.checkpoints:
             self.journal.observe("checkpoint", **record)
         self.checkpoints.clear()
@@ -306,7 +371,7 @@ class RunsTwice(Subject):
     """Runs an approved call twice."""
 
     def allow(self, call: Call, edit: Action | None) -> None:
-        wanted = edit or action(call)
+        wanted, self.call = edit or action(call), call["id"]
         self.dispatch(wanted["name"], wanted["args"])
         super().allow(call, edit)
 
@@ -557,6 +622,35 @@ class AnswersInFirstVersion(Subject):
         return super().output(None)
 
 
+class ForgetsThread(Subject):
+    """Finds nothing of the thread in a new process."""
+
+    def restore(self) -> None:
+        pass
+
+
+class ForgetsDecision(Subject):
+    """Asks again in a new process, although the decision was given and the call has run."""
+
+    def survive(self) -> None:
+        (call,) = (call for message in self.messages for call in message.get("calls", []) if call["id"] == self.call)
+        self.asked = [call]
+
+
+class SendsOther(Subject):
+    """Sends other arguments than it records."""
+
+    def sent(self, args: dict[str, Any]) -> dict[str, Any]:
+        return dict.fromkeys(args, "something else")
+
+
+class ForgetsKey(RunsTwice):
+    """Runs an approved call twice, and sends it under another key each time."""
+
+    def key(self) -> str:
+        return f"{self.call}-{self.journal.count('dispatch', event='entered')}"
+
+
 class OpensSocket(Subject):
     """Tries to call out."""
 
@@ -677,6 +771,10 @@ SUBJECTS: dict[str, type[Subject]] = {
     "hides-pause": HidesPause,
     "streams-proposal": StreamsProposal,
     "answers-in-first-version": AnswersInFirstVersion,
+    "forgets-thread": ForgetsThread,
+    "forgets-decision": ForgetsDecision,
+    "sends-other": SendsOther,
+    "forgets-key": ForgetsKey,
     "opens-socket": OpensSocket,
     "crashes": Crashes,
     "raises": Raises,
@@ -696,9 +794,9 @@ ANSWERS: dict[str, Callable[[dict[str, Any]], bytes]] = {
 class Server:
     """The commands of the protocol, for a miniature."""
 
-    def __init__(self, subject: type[Subject], journal: Any, network: Any) -> None:
-        """Keep the real probe's journal and network modules."""
-        self.kind, self.journal, self.network = subject, journal, network
+    def __init__(self, subject: type[Subject], journal: Any, network: Any, wire: Any) -> None:
+        """Keep the real probe's modules for the journal, the network and the wire."""
+        self.kind, self.journal, self.network, self.wire = subject, journal, network, wire
         self.subject: Subject | None = None
 
     def describe(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -710,7 +808,16 @@ class Server:
         """Start a case."""
         journal = self.journal.Journal(Path(request["journal"]))
         self.network.watch(journal)
-        self.subject = self.kind(request["case"], journal)
+        sinks = request.get("sinks", {})
+        self.network.allow((sink["host"], sink["port"]) for sink in sinks.values())
+
+        def send(protocol: str, *sent: Any) -> None:
+            self.wire.send(sinks[protocol], protocol, *sent)
+
+        self.subject = self.kind(request["case"], journal, request.get("place"), send)
+        if request.get("again"):
+            self.subject.take_up(request["step"])
+            return {"status": "done"}
         status = self.subject.build()
         journal.write("outcome", status=status)
         return {"status": "done" if status == "built" else status}
@@ -726,10 +833,10 @@ class Server:
 def main(fault: str, probe: str) -> None:
     """Answer commands on standard input until it ends."""
     sys.path.insert(0, probe)
-    from probe import journal, network
+    from probe import journal, network, wire
 
     network.block()
-    server = Server(SUBJECTS.get(fault, Subject), journal, network)
+    server = Server(SUBJECTS.get(fault, Subject), journal, network, wire)
     for line in sys.stdin:
         request = json.loads(line)
         try:

@@ -15,14 +15,25 @@ BAD, EACH, MISSPELT, MIXED, RESPOND, SECOND, STREAMED, TURNS = (
 
 VARIED = [f"tests/varied{suffix}" for suffix in ("", "@per_call", "@async", "@async,per_call")]
 
+KEYED, SENT_REFUSED, RESTART, CRASH = (
+    "tests/keyed",
+    "sender/http-reject",
+    "restart/approve@sqlite",
+    "crash/tool-after-effect@sqlite",
+)
+
 CORRECT = {
     **dict.fromkeys(VARIED, (PASS, None)),
+    **dict.fromkeys((KEYED, SENT_REFUSED, RESTART, CRASH), (PASS, None)),
     **dict.fromkeys((APPROVE, EDIT, OFF, REJECT, UNGATED, BAD, EACH, MISSPELT, MIXED, SECOND, STREAMED, TURNS), (PASS, None)),
     # What is told as a success keeps one of two promises and breaks the other, so even a subject without a fault cannot pass.
     RESPOND: (UNKNOWN, "ambiguous"),
 }
 
-PASSES_ALONE = {"promise/respond-refuses": ("responds-as-error", RESPOND)}
+PASSES_ALONE = {
+    "promise/respond-refuses": ("responds-as-error", RESPOND),
+    "wire/key-shared": ("runs-twice", KEYED),
+}
 """Claims that only a subject with a fault passes, which is then another one."""
 
 FAULTS = {
@@ -83,6 +94,12 @@ FAULTS = {
     ("hides-pause", STREAMED): {"stream/pause-shown"},
     ("streams-proposal", STREAMED): {"stream/dispatch-shown"},
     ("answers-in-first-version", SECOND): {"output/second-version"},
+    ("runs-twice", KEYED): {"core/no-repeated-dispatch", "wire/received-once"},
+    ("forgets-key", KEYED): {"core/no-repeated-dispatch", "wire/received-once", "wire/key-shared"},
+    ("sends-other", KEYED): {"wire/as-dispatched"},
+    ("runs-refused", SENT_REFUSED): {"core/no-refused-dispatch", "wire/nothing-refused"},
+    ("forgets-thread", RESTART): {"recovery/thread-kept", "recovery/question-kept", "messages/one-answer"},
+    ("forgets-decision", CRASH): {"recovery/decision-kept"},
 }
 
 
