@@ -62,11 +62,18 @@ def start(arguments: Sequence[str | Path], variables: Mapping[str, str], **optio
 
 
 def run(
-    arguments: Sequence[str | Path], variables: Mapping[str, str], seconds: float | None = None, cwd: Path | None = None
+    arguments: Sequence[str | Path],
+    variables: Mapping[str, str],
+    seconds: float | None = None,
+    cwd: Path | None = None,
+    **options: Any,
 ) -> "subprocess.CompletedProcess[bytes]":
-    """Run a child to its end and return what it printed; past its limit it is ended and `TimeoutExpired` raised."""
+    """Run a child to its end and return what it printed; past its limit it is ended and `TimeoutExpired` raised.
+
+    `options` are those of `subprocess.Popen`.
+    """
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = start(arguments, variables, cwd=cwd, **pipes)
+    process = start(arguments, variables, cwd=cwd, **pipes, **options)
     try:
         printed, said = process.communicate(timeout=seconds)
     finally:

@@ -4,12 +4,15 @@ A lock is compiled for every platform and every Python from 3.11, as of a full U
 """
 
 import json
+import logging
 import re
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 from capture import cache, document, environment, installer, library, order, pin, registry
 from capture import lock as lock_of
@@ -21,7 +24,9 @@ from capture.order import TIME_FORM, Order, second_after
 from capture.recorder import Recorder
 from capture.render.printable import printable
 
-__all__ = ["FIRST_DAY", "add", "add_missing", "missing"]
+__all__ = ["FIRST_DAY", "add", "add_checkpointers", "add_missing", "missing"]
+
+_LOG = logging.getLogger(__name__)
 
 PACKAGES = ("langchain", "langchain-core", "langgraph", "langgraph-prebuilt", "langgraph-checkpoint", "pydantic")
 
@@ -44,6 +49,9 @@ FIRST_DAY = timedelta(days=1)
 """How long after its upload the helpers of a release are still taken: those that belong to it follow within hours."""
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+CHECKPOINTERS = ("langgraph-checkpoint-postgres", "langgraph-checkpoint-sqlite", "psycopg[binary]")
+"""What keeps a thread beyond its process."""
 
 BUILT = ("forbiddenfruit",)
 """Packages of the tests' lock that have no wheel: built from source, with a build environment that is hashed too."""
@@ -118,6 +126,37 @@ def _draft(draft: Path, wanted: Order, time: str, python: Interpreter) -> None:
     if wanted.tests is not None:
         text += _upstream(draft, packages, artifacts, wanted.tests, time)
     document.write(draft / "pin.toml", text.encode())
+    _beside(draft, lock.path, time, wanted.name)
+
+
+def add_checkpointers(known: pin.Pin) -> Path | None:
+    """Lock the checkpointers of a pin that has none, as of the pin's time, and return the file; None if they do not go with it."""
+    folder = known.lock.path.parent
+    if known.checkpointers is not None:
+        raise InputRefused(f"pin {known.name}: {known.checkpointers.path} is there already.", "A pin never changes.")
+    with cache.locked(f"pin-{known.name}"), cache.scratch("draft") as place:
+        made = _beside(place, known.lock.path.absolute(), known.as_of, known.name)
+        if made:
+            document.write(folder / pin.CHECKPOINTERS, document.read(made))
+    return folder / pin.CHECKPOINTERS if made else None
+
+
+def _beside(folder: Path, base: Path, time: str, name: str) -> Path | None:
+    """Lock the checkpointers beside the packages of a pin, none of which changes; say so if that is not to be had."""
+    path = folder / "whole.txt"
+    try:
+        _compile(path, CHECKPOINTERS, time, base)
+    except EnvironmentFailed as error:
+        if "No solution found" not in error.message:
+            raise
+        _LOG.info("%s has no checkpointers beyond memory: none of that time go with its packages", name)
+        return None
+    there = set(lock_of.versions(base))
+    blocks = re.split(r"^(?=\S)", document.read(path).decode(), flags=re.MULTILINE)
+    own = [block for block in blocks if block and canonicalize_name(block.partition("==")[0]) not in there]
+    path.unlink()
+    document.write(folder / pin.CHECKPOINTERS, "".join(own).encode())
+    return folder / pin.CHECKPOINTERS
 
 
 def _packages(lock: Lock, wanted: Order) -> Mapping[str, str]:

@@ -165,7 +165,8 @@ def _install_from_cache(place: Path, lock: Lock) -> None:
 def _install(place: Path, lock: Lock, *options: str) -> None:
     python = str(place / "bin" / "python")
     sync = ["pip", "sync", "--require-hashes", "--link-mode", "hardlink", *_sources(lock), *_alone(lock), *options]
-    installer.run(*sync, "--python", python, str(lock.path))
+    files = [str(path) for path in (lock.base, lock.path) if path]
+    installer.run(*sync, "--python", python, *files)
 
 
 def _afresh(found: Iterable[Damage]) -> list[str]:

@@ -39,16 +39,18 @@ class Locked:
 class Lock:
     """A lock that was read: its path, its SHA-256, and the packages that it allows to be built from source.
 
-    With a `wheelhouse` its packages come from that folder alone, else from the registry.
+    With a `wheelhouse` its packages come from that folder alone, else from the registry. With a `base`, a lock that it stands
+    on, both are installed; the digest is then of both.
     """
 
     path: Path
     digest: str
     build: tuple[str, ...] = ()
     wheelhouse: Path | None = None
+    base: Path | None = None
 
     def packages(self) -> tuple[Locked, ...]:
-        """Return what is locked."""
+        """Return what is locked, without what the base has."""
         return parse(self.path)
 
 

@@ -3,12 +3,10 @@
 import logging
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 from capture import kept
 from capture.case import Case
-from capture.interpreter import Interpreter
 from capture.judgement import Judge
 from capture.observation import Watch
 from capture.pin import Pin
@@ -23,11 +21,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Matrix:
-    """The cases, the Python, the folder for what is seen on the way, the judge, and whether what was kept is left aside."""
+    """The cases, how each pin is observed in a folder below the watch's own, the judge, and whether what was kept is left aside."""
 
     cases: Sequence[Case]
-    python: Interpreter
-    folder: Path
+    watch: Watch
     judge: Judge
     fresh: bool
     _pool: dict[str, SavedCase] = field(default_factory=dict)
@@ -49,11 +46,11 @@ class Matrix:
         return {pin.name: found[pin.name] for pin in pins}
 
     def _known(self, pins: Iterable[Pin]) -> dict[str, SavedHistory]:
-        recalled = {pin.name: kept.recall(pin, self.python, self.cases) for pin in pins}
+        recalled = {pin.name: kept.recall(pin, self.watch.python, self.cases) for pin in pins}
         return {name: seen for name, seen in recalled.items() if seen is not None}
 
     def _task(self, pin: Pin, known: SavedHistory | None) -> Task:
-        return Task(pin, kept.missing(known, self.cases), Watch(self.python, self.folder / pin.name, probes=1))
+        return Task(pin, kept.missing(known, self.cases), replace(self.watch, folder=self.watch.folder / pin.name))
 
     def _settled(self, task: Task, outcome: Outcome, known: SavedHistory | None) -> Outcome:
         """Keep what was seen, delete the journals that nobody needs, and return it with what was known of the pin."""
@@ -61,7 +58,7 @@ class Matrix:
             return outcome
         seen = outcome.shared(self._pool)
         if self.judge.trusts(seen):
-            kept.keep(task.pin, self.python, seen)
+            kept.keep(task.pin, self.watch.python, seen)
         if not any(case.spoiled for case in (*seen.smoke, *seen.cases)):
             shutil.rmtree(task.watch.folder, ignore_errors=True)
         return kept.joined(known, seen, self.cases) if known else seen

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from capture.history import CaseHistory, History
 from capture.interpreter import Interpreter
 from capture.lock import Lock
 from capture.pin import Pin
+from capture.postgres import Postgres
 from capture.recorder import Recorder
 from capture.saved import SavedHistory
 from capture.scenario import is_outliving
@@ -49,8 +50,8 @@ class Watch:
     probes: int = os.cpu_count() or 1
     worth: int = WORTH_A_PROBE
     """How many cases one probe more is worth: where most of them end a process, the import is what they cost anyway."""
-    database: Callable[[], str] | None = None
-    """Gives the address of a PostgreSQL server, starting one if nobody named one."""
+    postgres: Postgres | None = None
+    """The server that the whole run shares; without it, cases that need one get one of their own."""
 
 
 def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
@@ -67,7 +68,8 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
 
 def _outliving(pin: Pin, watch: Watch, lock: Lock, suite: Sequence[Case]) -> SavedHistory:
     """Run the cases whose thread outlives the process, in the environment that has what they need."""
-    return _whole(pin, lock, lambda: suite, replace(watch, worth=1))
+    with nullcontext(watch.postgres) if watch.postgres else Postgres(watch.python) as server:
+        return _whole(pin, lock, lambda: suite, replace(watch, worth=1, postgres=server))
 
 
 def _parted(suite: Sequence[Case]) -> tuple[list[Case], list[Case]]:
@@ -106,7 +108,8 @@ def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound
     with cache.storage(journals):
         journals.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        recorder = partial(Recorder, place, journals, watch.seconds, database=watch.database)
+        database = watch.postgres.address if watch.postgres else None
+        recorder = partial(Recorder, place, journals, watch.seconds, database=database)
         recorders = [stack.enter_context(recorder())]
         suite = cases()
         if not sound and environment.damage(place):

@@ -98,8 +98,10 @@ class Operator:
         if self._checkpointer == "sqlite":
             _remove(self._place)
             return {"place": str(self._place)}
-        if self._checkpointer != "postgres" or self._database is None:
+        if self._checkpointer != "postgres":
             return {}
+        if self._database is None:
+            raise EnvironmentFailed("there is no PostgreSQL server.", "Name one with --postgres.")
         return {"place": self._database(), "scope": f"dispatch_audit_{secrets.token_hex(8)}"}
 
     def _receivers(self) -> Mapping[str, Any]:

@@ -13,9 +13,10 @@ from packaging.version import Version
 
 from capture import document, library
 from capture.errors import InputRefused
-from capture.lock import Lock, Locked
+from capture.lock import Lock, Locked, parse
 
 __all__ = [
+    "CHECKPOINTERS",
     "Artifact",
     "Pin",
     "Upstream",
@@ -28,6 +29,9 @@ __all__ = [
     "refuse_name",
     "refuse_twice",
 ]
+
+CHECKPOINTERS = "checkpointers.txt"
+"""The file beside a pin's own lock with what keeps a thread beyond its process. The pin is the same with it and without."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._+-]*")
 _RELEASE = re.compile(r"langchain-([0-9]+(?:\.[0-9]+)*(?:(?:a|b|rc)[0-9]+)?)")
@@ -71,6 +75,8 @@ class Pin:
     upstream: Upstream | None
     yanked: str | None = None
     """Why the registry has yanked the release under audit, if it has."""
+    checkpointers: Lock | None = None
+    """The lock of what keeps a thread beyond its process, which stands on the pin's own; a pin need not have one."""
 
     @property
     def is_release(self) -> bool:
@@ -156,6 +162,7 @@ def load(folder: Path) -> Pin:
         artifacts=tuple(Artifact(**artifact) for artifact in data["artifacts"]),
         upstream=_upstream(folder, data.get("upstream")),
         yanked=data.get("yanked"),
+        checkpointers=_checkpointers(folder, lock),
     )
 
 
@@ -198,14 +205,32 @@ _CORRECT = "Correct pin.toml, or restore it from where you got it."
 def _lock(folder: Path, data: Mapping[str, Any], build: tuple[str, ...] = ()) -> Lock:
     path = folder / data["file"]
     found = document.digest(document.read(path))
-    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-        raise InputRefused(f"{path}: a link out of the pin's folder.", "Put the lock itself there.")
+    _refuse_link(path, folder)
     if found != data["sha256"]:
         raise InputRefused(
             f"{path}: the lock's SHA-256 is {found}, but pin.toml says {data['sha256']}.",
             "Restore the lock; a changed lock is another pin.",
         )
     return Lock(path, found, build)
+
+
+def _refuse_link(path: Path, folder: Path) -> None:
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        raise InputRefused(f"{path}: a link out of the pin's folder.", "Put the lock itself there.")
+
+
+def _checkpointers(folder: Path, base: Lock) -> Lock | None:
+    """Return the lock of the checkpointers, if one lies there: it says nothing about what the pin has locked already."""
+    path = folder / CHECKPOINTERS
+    if not (path.exists() or path.is_symlink()):
+        return None
+    _refuse_link(path, folder)
+    data = document.read(path)
+    for twice in sorted({package.name for package in parse(path)} & {package.name for package in base.packages()}):
+        raise InputRefused(
+            f"{path}: {twice} stands in the pin's own lock already.", "`dispatch-audit pin checkpointers` makes one."
+        )
+    return Lock(path, document.digest(f"{base.digest}\n{document.digest(data)}\n".encode()), base=base.path)
 
 
 def _upstream(folder: Path, data: Mapping[str, Any] | None) -> Upstream | None:

@@ -30,7 +30,7 @@ def checks(pin: Pin) -> Iterator[Check]:
 
 
 def _locks(pin: Pin) -> list[Lock]:
-    return [pin.lock, pin.upstream.lock] if pin.upstream else [pin.lock]
+    return [lock for lock in (pin.lock, pin.upstream and pin.upstream.lock, pin.checkpointers) if lock]
 
 
 def _hashes(pin: Pin) -> Finding:

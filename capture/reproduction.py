@@ -5,6 +5,7 @@ A revision of a record is three files: results.json, upstream.json and history.j
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from capture.judgement import Judge
 from capture.observation import Cases, Watch, observe, observe_in
 from capture.pin import Pin
 from capture.pin import find as find_pin
+from capture.postgres import Postgres
 from capture.record import FILES, Record, Revision
 from capture.saved import SavedHistory
 from capture.verification import counted
@@ -33,6 +35,8 @@ class Plan:
     with_upstream: bool = True
     wheelhouse: Path | None = None
     archive: str | None = None
+    postgres: Postgres | None = None
+    """The server for the cases that need one, which ends with the reproduction."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def measure(record: Record, cases: Cases, plan: Plan) -> Measured:
     pin = find_pin(record.data["pin"])
     if plan.wheelhouse is not None:
         pin = wheelhouse.only(pin, plan.wheelhouse, plan.python)
-    with run_folder.claimed(plan.folder):
+    with run_folder.claimed(plan.folder), plan.postgres or nullcontext():
         seen, tests, checks = _from_archive(record, pin, cases, plan) if plan.archive else _from_lock(record, pin, cases, plan)
         found = results.build([runs.judged(pin.name, seen, cases(), Judge())], record.name)
         files = {"results": document.canonical(found), "history": seen.data()}
@@ -89,7 +93,7 @@ def _from_archive(record: Record, pin: Pin, cases: Cases, plan: Plan) -> _Run:
 
 
 def _watch(record: Record, pin: Pin, plan: Plan) -> Watch:
-    return Watch(plan.python, plan.folder / pin.name, record.data["timeout-seconds"])
+    return Watch(plan.python, plan.folder / pin.name, record.data["timeout-seconds"], postgres=plan.postgres)
 
 
 def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[Check]:

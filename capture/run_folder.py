@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from capture import cache, children, document, evidence, histories
+from capture import cache, children, document, evidence, histories, postgres
 from capture.errors import AuditError, InputRefused
 from capture.interpreter import Interpreter
 
@@ -27,6 +27,7 @@ def claimed(folder: Path) -> Iterator[None]:
     """
     children.clear()
     cache.clear()
+    postgres.clear()
     own = folder.parent == cache.root() / "runs" and folder.name.endswith(children.OWNER)
     with nullcontext() if own else cache.locked(f"run-{document.digest(str(folder.absolute()).encode())[:32]}"):
         with cache.storage(folder):

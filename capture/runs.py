@@ -6,6 +6,7 @@ that was interrupted goes on where it was.
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from capture.judgement import Judge
 from capture.matrix import Matrix
 from capture.observation import Cases, Watch, observe
 from capture.pin import Pin
+from capture.postgres import Postgres
 from capture.saved import SavedHistory
 from capture.workers import Broken, Outcome, Workers
 
@@ -35,6 +37,8 @@ class Plan:
     folder: Path
     workers: Workers = field(default_factory=Workers)
     fresh: bool = False
+    postgres: Postgres | None = None
+    """The server for the cases that need one, which ends with the run."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Run:
 def run_pins(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan) -> Run:
     """Run cases at pins and save everything; at several pins, one that cannot be had is a row UNKNOWN(environment)."""
     judge = Judge(keeping=not plan.fresh)
-    with run_folder.claimed(plan.folder):
+    with run_folder.claimed(plan.folder), plan.postgres or nullcontext():
         outcomes = _outcomes(pins, cases, plan, judge)
         found = results.build([judged(name, outcome, cases(), judge) for name, outcome in outcomes.items()])
         save(found, outcomes, plan.folder)
@@ -63,10 +67,14 @@ def see(pin: Pin, cases: Cases, plan: Plan, judge: Judge) -> SavedHistory:
     if known and not missing:
         _LOG.info("pin %s is as an earlier run saw it", pin.name)
         return known
-    seen = observe(pin, (lambda: missing) if known else cases, Watch(plan.python, plan.folder / pin.name))
+    seen = observe(pin, (lambda: missing) if known else cases, _watch(pin, plan))
     if judge.trusts(seen):
         kept.keep(pin, plan.python, seen)
     return kept.joined(known, seen, cases()) if known else seen
+
+
+def _watch(pin: Pin, plan: Plan) -> Watch:
+    return Watch(plan.python, plan.folder / pin.name, postgres=plan.postgres)
 
 
 def judged(name: str, outcome: Outcome, cases: Iterable[Case], judge: Judge) -> Document:
@@ -90,7 +98,8 @@ def _outcomes(pins: Sequence[Pin | Unmade], cases: Cases, plan: Plan, judge: Jud
     made = [pin for pin in pins if isinstance(pin, Pin)]
     if len(made) == len(pins) == 1:
         return {made[0].name: see(made[0], cases, plan, judge)}
-    seen = Matrix(cases(), plan.python, plan.folder, judge, plan.fresh).outcomes(made, plan.workers)
+    matrix = Matrix(cases(), Watch(plan.python, plan.folder, probes=1, postgres=plan.postgres), judge, plan.fresh)
+    seen = matrix.outcomes(made, plan.workers)
     return {pin.name: seen[pin.name] if isinstance(pin, Pin) else Broken(pin.message) for pin in pins}
 
 

@@ -1,6 +1,6 @@
 """A wheelhouse: a folder with every artifact of a pin, so that the pin can be had years later, without a registry."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,7 +46,8 @@ def only(pin: Pin, folder: Path, python: Interpreter) -> Pin:
     for missing in _missing(pin, folder, python):
         raise EnvironmentFailed(f"{missing}: it is not in the wheelhouse {folder}.", "`dispatch-audit pin fetch` puts it there.")
     upstream = pin.upstream and replace(pin.upstream, lock=replace(pin.upstream.lock, wheelhouse=folder))
-    return replace(pin, lock=replace(pin.lock, wheelhouse=folder), upstream=upstream)
+    checkpointers = pin.checkpointers and replace(pin.checkpointers, wheelhouse=folder)
+    return replace(pin, lock=replace(pin.lock, wheelhouse=folder), upstream=upstream, checkpointers=checkpointers)
 
 
 def find(folder: Path, sha256: str) -> Path | None:
@@ -60,9 +61,9 @@ def _locks(pin: Pin) -> Sequence[Lock]:
     return [pin.lock, pin.upstream.lock] if pin.upstream else [pin.lock]
 
 
-def _applying(pin: Pin, python: Interpreter) -> Iterator[tuple[Lock, Locked]]:
+def _applying(locks: Iterable[Lock], python: Interpreter) -> Iterator[tuple[Lock, Locked]]:
     variables = _variables(python)
-    for lock in _locks(pin):
+    for lock in locks:
         yield from ((lock, locked) for locked in lock.packages() if locked.applies(variables))
 
 
@@ -75,9 +76,8 @@ def _variables(python: Interpreter) -> Mapping[str, str]:
 def _wanted(pin: Pin, python: Interpreter, *, everything: bool) -> Mapping[str, set[str]]:
     """Return the SHA-256 of what is wanted of each project."""
     wanted: dict[str, set[str]] = {}
-    packages = (
-        [(lock, locked) for lock in _locks(pin) for locked in lock.packages()] if everything else list(_applying(pin, python))
-    )
+    locks = [*_locks(pin), *([pin.checkpointers] if pin.checkpointers else [])]
+    packages = [(lock, locked) for lock in locks for locked in lock.packages()] if everything else list(_applying(locks, python))
     tags = _tags(python)
     for lock, locked in packages:
         files = [] if everything else [file for file in registry.files(locked.name) if file.sha256 in locked.hashes]
@@ -104,10 +104,13 @@ def _fits(name: str, lock: Lock, locked: Locked, tags: frozenset[Tag]) -> bool:
 
 
 def _missing(pin: Pin, folder: Path, python: Interpreter) -> Iterator[str]:
-    """Yield each artifact that this Python needs and of which no file that fits is in a folder, as a package URL."""
+    """Yield each artifact that this Python needs and of which no file that fits is in a folder, as a package URL.
+
+    The checkpointers are not asked for: a wheelhouse from before a pin had them serves all cases but theirs.
+    """
     there = {document.digest(document.read(path)): path.name for path in folder.iterdir() if path.is_file()}
     tags = _tags(python)
-    for lock, locked in _applying(pin, python):
+    for lock, locked in _applying(_locks(pin), python):
         if not any(value in there and _fits(there[value], lock, locked, tags) for value in locked.hashes):
             yield f"pkg:pypi/{locked.name}@{locked.version}"
     if pin.upstream is not None:

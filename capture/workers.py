@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from capture import cache, document, interpreter
@@ -18,7 +18,7 @@ from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.interpreter import Interpreter
 from capture.kept import recorded_by
 from capture.observation import Watch, observe
-from capture.pin import Pin
+from capture.pin import CHECKPOINTERS, Pin
 from capture.saved import SavedHistory
 
 __all__ = ["Broken", "Outcome", "Task", "Workers"]
@@ -32,6 +32,8 @@ class Task:
     cases: tuple[Case, ...]
     watch: Watch
     lock: bytes = b""
+    checkpointers: bytes = b""
+    """The bytes of the lock of the pin's checkpointers, in the same case."""
     code: str = ""
     """The SHA-256 of what makes a history, for somebody else who may have another version of it."""
 
@@ -95,7 +97,9 @@ def _cluster(address: str) -> Iterator[Executor]:
 
 
 def _sent(task: Task) -> Task:
-    return replace(task, lock=document.read(task.pin.lock.path), code=recorded_by())
+    beside = task.pin.checkpointers
+    locks = document.read(task.pin.lock.path), document.read(beside.path) if beside else b""
+    return replace(task, lock=locks[0], checkpointers=locks[1], code=recorded_by())
 
 
 def _from_afar(future: Future[Outcome]) -> Outcome:
@@ -125,7 +129,12 @@ def _elsewhere(task: Task) -> Outcome:
         if unlike := _unlike(task, python):
             return Broken(unlike)
         pin = replace(task.pin, lock=replace(task.pin.lock, path=path))
-        return _work(replace(task, pin=pin, watch=replace(task.watch, python=python, folder=folder / "seen")))
+        if pin.checkpointers:
+            beside = path.with_name(CHECKPOINTERS)
+            document.write(beside, task.checkpointers)
+            pin = replace(pin, checkpointers=replace(pin.checkpointers, path=beside, base=path))
+        with task.watch.postgres or nullcontext():
+            return _work(replace(task, pin=pin, watch=replace(task.watch, python=python, folder=folder / "seen")))
 
 
 def _unlike(task: Task, python: Interpreter) -> str | None:

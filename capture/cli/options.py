@@ -127,6 +127,13 @@ _PLAN = (
 )
 
 
+postgres_option = click.option(
+    "--postgres",
+    metavar="URL",
+    help="The PostgreSQL server for the cases that need one, such as postgresql://user@host/db.  [default: one of our own]",
+)
+
+
 def _named(_: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
     if value is not None and str(value) == ".":
         raise click.BadParameter("name a folder, not the one here.", param=option)

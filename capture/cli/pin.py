@@ -87,6 +87,18 @@ def add(
     return ExitCode.FINE
 
 
+@command.command("checkpointers")
+@click.argument("pins", nargs=-1, required=True, metavar="PIN...")
+def checkpointers(pins: tuple[str, ...]) -> None:
+    """Lock what keeps a thread beyond its process beside pins that lack it, as of their time; no package of theirs changes."""
+    from capture import draft
+    from capture import pin as known
+
+    for found in known.find_all(pins):
+        made = draft.add_checkpointers(found)
+        click.echo(f"made {made}" if made else f"{found.name}: none of that time go with its packages")
+
+
 @command.command("check")
 @click.argument("pins", nargs=-1, metavar="[PIN]...")
 @format_option("text", "markdown")

@@ -46,8 +46,10 @@ def _survey(folder: Path, python: str | None) -> Path:
 def _record(name: str, cases: tuple[str, ...], python: str | None) -> Path:
     from capture import cache, case, interpreter, publication, reproduction
     from capture import record as records
+    from capture.postgres import Postgres
 
     found = records.find(name)
     suite = case.find(cases or found.named_cases())
-    plan = reproduction.Plan(interpreter.find(python), cache.new_run())
+    interpreted = interpreter.find(python)
+    plan = reproduction.Plan(interpreted, cache.new_run(), postgres=Postgres(interpreted))
     return publication.publish(found, reproduction.measure(found, lambda: suite, plan), suite)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from capture import ahead, library
-from capture.cli.options import format_option, out_option, python_option, schema_option
+from capture.cli.options import format_option, out_option, postgres_option, python_option, schema_option
 from capture.cli.shown import show_checks, show_place
 from capture.document import Document
 from capture.errors import ExitCode
@@ -29,6 +29,7 @@ __all__ = ["command"]
     help="Run from the source archive of the record's commit, with its own lock, in place of wheels.",
 )
 @python_option
+@postgres_option
 @out_option
 @format_option("text", "markdown", "junit")
 @schema_option("verification")
@@ -39,6 +40,7 @@ def command(
     wheelhouse: Path | None,
     archive: str | None,
     python: str | None,
+    postgres: str | None,
     out: Path | None,
     form: str,
 ) -> int:
@@ -55,10 +57,13 @@ def command(
     from capture import cache, interpreter, reproduction
     from capture import record as records
     from capture.check import report
+    from capture.postgres import Postgres
 
     found = records.find(record)
     published = found.revision(revision)
-    plan = reproduction.Plan(interpreter.find(python), out or cache.new_run(), not skip_upstream, wheelhouse, archive)
+    interpreted = interpreter.find(python)
+    server = Postgres(interpreted, postgres)
+    plan = reproduction.Plan(interpreted, out or cache.new_run(), not skip_upstream, wheelhouse, archive, server)
     measured = reproduction.measure(found, cache_of(published.suite), plan)
     checks = reproduction.compare(found, published, measured)
     document = report("reproduce", found.name, published.name, checks, measured.results)

@@ -15,6 +15,7 @@ from capture.cli.options import (
     format_option,
     out_option,
     plan_options,
+    postgres_option,
     python_option,
     schema_option,
 )
@@ -57,6 +58,7 @@ def _schema(options: Sequence[str]) -> str:
 )
 @accept_option
 @python_option
+@postgres_option
 @plan_options
 @out_option
 @format_option("text", "markdown", "junit")
@@ -68,6 +70,7 @@ def command(
     against: str | None,
     accept: Path | None,
     python: str | None,
+    postgres: str | None,
     jobs: int,
     scheduler: str | None,
     fresh: bool,
@@ -87,13 +90,15 @@ def command(
         for name in pins[:jobs]:
             ahead.start(name)
     from capture import acceptance, cache, case, demand, interpreter, runs, workers
+    from capture.postgres import Postgres
 
     interpreted = interpreter.find(python)
     chosen = demand.find_all(pins, interpreted, ranges)
     known = None if against is None else _baseline(against, [found.name for found in chosen], cases)
     accepted = acceptance.read(accept) if accept else ()
     suite = cache_of(lambda: case.find(cases) if cases else case.contained())
-    plan = runs.Plan(interpreted, out or cache.new_run(), workers.Workers(jobs, scheduler), fresh or len(chosen) == 1)
+    server = Postgres(interpreted, postgres)
+    plan = runs.Plan(interpreted, out or cache.new_run(), workers.Workers(jobs, scheduler), fresh or len(chosen) == 1, server)
     run = runs.run_pins(chosen, suite, plan)
     code = _compare(known, run.results, accepted, form) if known else _show(run.results, accepted, form)
     show_place(run.folder)
