@@ -49,7 +49,7 @@ def _unfit(record: Record, measured: Measured) -> Iterator[str]:
     if pin["smoke"] != "PASS":
         yield "the smoke test did not come out right"
     for case in pin["cases"]:
-        if case["reason"] in ("error", "timeout", "smoke", "environment"):
+        if case["reason"] in ("checkpointer", "environment", "error", "smoke", "timeout"):
             yield f"case {case['case']} is UNKNOWN ({case['reason']})"
     counts = document.parse_json(measured.files["upstream"], "upstream.json")
     if any(counts[key] != wanted for key, wanted in record.data["upstream"].items()):

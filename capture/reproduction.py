@@ -116,7 +116,7 @@ def compare(record: Record, revision: Revision, measured: Measured) -> Iterator[
 
 def limited(found: Document) -> bool:
     """Tell whether a limit of this machine, or an environment that cannot be had, kept a case from an answer: no difference."""
-    return any(case["reason"] in ("timeout", "environment") for pin in found["pins"] for case in pin["cases"])
+    return any(case["reason"] in ("checkpointer", "environment", "timeout") for pin in found["pins"] for case in pin["cases"])
 
 
 def _upstream_check(record: Record, measured: Measured) -> Check:
