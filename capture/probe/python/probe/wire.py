@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import smtplib
 from email.message import EmailMessage
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 _SENDER = "dispatch-audit@example.invalid"
 
 _SECONDS = 20.0
+
+_ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9.-]+")
 
 
 class NotReceived(Exception):
@@ -43,7 +46,7 @@ def _mail(sink: dict[str, Any], tool: str, args: dict[str, Any], key: str | None
 
 def _recipient(args: dict[str, Any]) -> str:
     wanted = args.get("recipient")
-    return wanted if isinstance(wanted, str) and wanted.count("@") == 1 and wanted.isascii() else "everybody@example.invalid"
+    return wanted if isinstance(wanted, str) and _ADDRESS.fullmatch(wanted) else "everybody@example.invalid"
 
 
 def _text(args: dict[str, Any]) -> str:

@@ -1,0 +1,197 @@
+"""Cases that outlive their process: what the record found, what a broken checkpointer leaves, and that nothing stays behind."""
+
+import os
+import shutil
+import signal
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from capture import case, document, interpreter, operator, pin, postgres, record, results
+from capture.document import Document
+from capture.judgement import Judge
+from capture.observation import Watch, observe
+from capture.operator import Operator
+from capture.postgres import Postgres
+from tests.conftest import Command
+from tests.test_signals import left, started, wait_for
+
+PIN = "langchain-1.5.2"
+
+FEW = ["restart/approve@sqlite", "decisions/approve"]
+
+
+def judged(folder: Path, *names: str, server: Postgres | None = None) -> Mapping[str, Document]:
+    """Run cases at the pin, and return the row of each."""
+    known = pin.find(PIN)
+    cases = case.find(names)
+    saved = observe(known, lambda: cases, Watch(interpreter.find(None), folder, postgres=server))
+    found = Judge().pin(saved, document.digest(saved.data()), {each.id: each.claims for each in cases})
+    return {row["case"]: row for row in found["cases"]}
+
+
+@pytest.fixture(scope="module")
+def published() -> Mapping[str, Document]:
+    """Return the rows of the published record, which test_records measures again."""
+    path = record.find("persistent-approvals").revision(None).file("results")
+    (found,) = results.read(document.read(path), str(path))["pins"]
+    return {row["case"]: row for row in found["cases"]}
+
+
+@pytest.mark.parametrize("kept", ["sqlite", "postgres", "async,sqlite", "async,postgres"])
+@pytest.mark.parametrize("name", ["approve", "edit", "reject"])
+def test_a_restart_keeps_every_decision_right(name: str, kept: str, published: Mapping[str, Document]) -> None:
+    """Closed and opened again between pause and resume, each decision has the effect that it has without."""
+    assert published[f"restart/{name}@{kept}"]["verdict"] == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("name", "dispatched"),
+    [
+        ("crash/tool-entered", 1),
+        ("crash/tool-after-effect", 2),
+        ("crash/before-the-result-is-written", 2),
+        ("crash/before-the-result-is-kept", 1),
+        ("crash/before-the-refusal-is-kept", 0),
+        ("concurrency/approve-twice-at-once", 2),
+        ("concurrency/approve-twice-late", 1),
+    ],
+)
+def test_how_often_one_approval_runs(name: str, dispatched: int, published: Mapping[str, Document]) -> None:
+    """A kill after the effect and before its result is written lets one approval run twice, with either checkpointer."""
+    found = {kept: published[f"{name}@{kept}"]["observations"]["dispatches"] for kept in ("sqlite", "postgres")}
+    assert found == dict.fromkeys(found, dispatched)
+
+
+def test_a_receiver_can_tell_what_comes_again_by_its_key(published: Mapping[str, Document]) -> None:
+    """What is sent again after a crash has the key of the first where the case sends one, and nothing to tell it by elsewhere."""
+    claims = {
+        key: {claim["claim"]: claim["verdict"] for claim in published[f"sender/crash-after-effect-{key}@sqlite"]["claims"]}
+        for key in ("with-key", "without-key")
+    }
+    assert {key: found["wire/key-shared@1"] for key, found in claims.items()} == {"with-key": "PASS", "without-key": "FAIL"}
+    assert [len(call["sent"]) for call in published["sender/crash-after-effect-with-key@sqlite"]["calls"]] == [2]
+
+
+def _folder(place: Path) -> None:
+    place.mkdir(exist_ok=True)
+
+
+def _garbage(place: Path) -> None:
+    if not place.is_dir():
+        place.write_bytes(b"this is no database" * 100)
+
+
+def _full(place: Path) -> None:
+    if not place.is_symlink():
+        place.symlink_to("/dev/full")
+
+
+def _other_schema(place: Path) -> None:
+    with sqlite3.connect(place) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS checkpoints (version_of_tomorrow TEXT)")
+
+
+def _locked(place: Path) -> None:
+    if _HELD:
+        return
+    connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    connection.execute("CREATE TABLE IF NOT EXISTS t (x)")
+    connection.execute("BEGIN EXCLUSIVE")
+    _HELD.append(connection)
+
+
+_HELD: list[sqlite3.Connection] = []
+
+
+@pytest.fixture
+def released() -> Iterator[None]:
+    """Let go what a test has locked."""
+    yield
+    while _HELD:
+        _HELD.pop().close()
+
+
+@pytest.mark.usefixtures("released")
+@pytest.mark.parametrize("spoil", [_folder, _garbage, _full, _other_schema, _locked], ids=lambda spoil: spoil.__name__[1:])
+def test_a_broken_file_spoils_its_case_alone(
+    spoil: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that is no file, no database, full, of another schema or locked: UNKNOWN (checkpointer), and the rest goes on."""
+    monkeypatch.setattr(operator, "_remove", spoil)
+    found = judged(tmp_path, *FEW)
+    row = found["restart/approve@sqlite"]
+    assert (row["verdict"], row["reason"]) == ("UNKNOWN", "checkpointer")
+    assert row["detail"].startswith("sqlite: ")
+    assert found["decisions/approve"]["verdict"] == "PASS"
+
+
+def test_a_server_that_is_not_reached_spoils_its_cases_alone(tmp_path: Path) -> None:
+    """Nobody listens at the address that was given: UNKNOWN (checkpointer), and the rest goes on."""
+    found = judged(tmp_path, "restart/approve@postgres", *FEW, server=Postgres(interpreter.find(None), "host=/nonexistent"))
+    assert {name: (row["verdict"], row["reason"]) for name, row in found.items()} == {
+        "restart/approve@postgres": ("UNKNOWN", "checkpointer"),
+        "restart/approve@sqlite": ("PASS", None),
+        "decisions/approve": ("PASS", None),
+    }
+
+
+def test_a_server_that_dies_spoils_the_case_at_hand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between question and answer, the server takes that case with it; the next case gets a server that runs."""
+    kept = Operator._restart
+    with Postgres(interpreter.find(None)) as server:
+
+        def restart(self: Operator, do: str) -> bool:
+            if self._case.id == "restart/approve@postgres":
+                server.kill()
+            return kept(self, do)
+
+        monkeypatch.setattr(Operator, "_restart", restart)
+        found = judged(tmp_path, "restart/approve@postgres", "restart/edit@postgres", *FEW, server=server)
+    said = {name: (row["verdict"], row["reason"]) for name, row in found.items()}
+    assert said.pop("restart/approve@postgres") == ("UNKNOWN", "checkpointer")
+    assert set(said.values()) == {("PASS", None)}
+
+
+def test_a_pin_without_checkpointers_does_not_support_them(tmp_path: Path, command: Command) -> None:
+    """Without the lock the case is UNKNOWN (unsupported), said without running it."""
+    place = tmp_path / "pins" / PIN
+    shutil.copytree(pin.find(PIN).lock.path.parent, place)
+    (place / pin.CHECKPOINTERS).unlink()
+    done = command("run", "--pin", place, "--case", FEW[0], "--case", FEW[1], "--format", "json", "--out", tmp_path / "out")
+    (found,) = results.read((tmp_path / "out" / "results.json").read_bytes(), "results.json")["pins"]
+    assert done.returncode == 3, done.stderr
+    assert [(row["case"], row["reason"], row["detail"]) for row in found["cases"]] == [
+        (FEW[1], None, None),
+        (FEW[0], "unsupported", "checkpointer sqlite"),
+    ]
+    assert "checkpointers" not in found
+
+
+def test_nothing_is_left_of_a_run(tmp_path: Path, command: Command) -> None:
+    """After a run no database, server, process or folder of it is there."""
+    before = set(postgres._base().glob(f"{postgres._PREFIX}*"))
+    done = command("run", "--pin", PIN, "--case", "restart/approve@postgres", "--case", FEW[0], "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "out").rglob("*.sqlite*")) == []
+    assert set(postgres._base().glob(f"{postgres._PREFIX}*")) <= before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_a_kill_leaves_the_next_run_clears(number: signal.Signals, tmp_path: Path, command: Command) -> None:
+    """A run that is ended while its server runs leaves nothing, or what the next run ends and deletes."""
+    process = started(["run", "--pin", PIN, "--case", "crash", "--out", str(tmp_path / "out")], tmp_path)
+    wait_for("running", process)
+    while not _folders(process.pid):
+        assert process.poll() is None
+    os.kill(process.pid, number)
+    process.communicate(timeout=60)
+    done = command("run", "--pin", PIN, "--case", FEW[0], "--out", tmp_path / "next")
+    assert done.returncode == 0, done.stderr
+    assert (_folders(process.pid), left(process.pid)) == ([], [])
+
+
+def _folders(owner: int) -> list[Path]:
+    return list(postgres._base().glob(f"{postgres._PREFIX}{owner}-*"))
