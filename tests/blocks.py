@@ -27,16 +27,17 @@ def table() -> str:
 
 
 def broken() -> str:
-    """Return what does not hold at the pins of the other records, a row a case, with the claims in their own words."""
-    rows = [
-        (code(pin["pin"]), code(found["case"]), markdown.text(found["question"]), _unmet(found))
-        for name in record.all_names()
-        if name != "i05"
-        for pin in _published(name)["pins"]
-        for found in pin["cases"]
-        if found["verdict"] != "PASS"
-    ]
-    return markdown.table(("Pin", "Case", "Question", "Verdict, and what does not hold"), rows)
+    """Return what does not hold at the pins of the other records, in the claims' own words; what varies alike is one row."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for name in record.all_names():
+        for pin in _published(name)["pins"] if name != "i05" else ():
+            for found in pin["cases"]:
+                if found["verdict"] != "PASS":
+                    case, _, varied = found["case"].partition("@")
+                    key = (code(pin["pin"]), code(case), markdown.text(found["question"]), _unmet(found))
+                    rows.setdefault(key, []).append(code(f"@{varied}") if varied else "")
+    cells = ([pin, " ".join([case, *filter(None, ways)]), *rest] for (pin, case, *rest), ways in rows.items())
+    return markdown.table(("Pin", "Case", "Question", "Verdict, and what does not hold"), cells)
 
 
 def _unmet(case: Document) -> str:
