@@ -139,6 +139,8 @@ def _tool(tool: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]
         yield from unknown(f"subject.tools.{key}", tool.get(key, {}), tool["parameters"], f"a parameter of {tool['name']}")
     if "arguments" in tool and (tool.get("call_id") or "injected" in tool):
         yield f"{where} declares its arguments as a JSON schema, into which nothing can be injected"
+    if tool.get("key") and not ("sends" in tool and tool.get("call_id")):
+        yield f"{where} has a key, so it also needs what it sends by, and call_id"
     acts = [act for key in ("before", "after") for act in tool.get(key, [])]
     if not any("gate" in act for act in acts):
         return

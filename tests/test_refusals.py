@@ -207,6 +207,17 @@ def pinned(tmp_path: Path) -> Path:
     Row("lock without a hash", relocked(r"\A", "x==1\n"), ("i05/requirements.txt, line 1: 'x==1' is not an exact version",)),
     Row("lock with a comment going on", relocked(r"\A", "# \\\nx==1\n"), ("i05/requirements.txt, line 2: 'x==1' is not",)),
     Row("lock with a line going on", relocked(r"\Z", "x==1 \\\n"), ("i05/requirements.txt, line", "'x==1' is not")),
+    Row(
+        "checkpointers that the pin has",
+        written("checkpointers.txt", f"langchain==1 --hash=sha256:{DIGEST}\n".encode()),
+        ("i05/checkpointers.txt: langchain stands in the pin's own lock",),
+    ),
+    Row("checkpointers without a hash", written("checkpointers.txt", b"x==1\n"), ("i05/checkpointers.txt, line 1: 'x==1'",)),
+    Row(
+        "checkpointers linked out",
+        linked("checkpointers.txt", "../checkpointers.txt"),
+        ("i05/checkpointers.txt", "a link out of the pin's folder"),
+    ),
     Row("test not locked", swapped("pin.toml", 'pytest = ".*"', 'pytest = "1"'), ("upstream.packages.pytest: 1", "the lock has")),
     Row(
         "artifact twice",
@@ -590,6 +601,42 @@ MEANINGLESS = (
         ),
         ("key vary.mode",),
     ),
+    Row(
+        "vary what is kept",
+        both(
+            preceded(WHOLE, 'vary.checkpointer = ["sqlite"]\n'),
+            swapped(WHOLE, "^checkpointer = .memory.", 'checkpointer = "sqlite"'),
+        ),
+        ("key vary.checkpointer",),
+    ),
+    # Where processes end.
+    Row("crash of nothing", last_step('do = "continue"\ncrash = { when = "before", put = "writes" }'), (STEP, "number")),
+    Row(
+        "crash in memory",
+        last_step('do = "continue"\ncrash = { when = "before", put = "writes", number = 1 }'),
+        (STEP, "only what outlives the process"),
+    ),
+    Row(
+        "processes in memory",
+        last_step('do = "concurrently"\nprocesses = true\nsteps = [{ do = "continue" }, { do = "continue" }]'),
+        ("they share nothing but what outlives a process",),
+    ),
+    Row(
+        "killed among several",
+        both(tool("before = [{ kill = 1 }]"), last_step('do = "concurrently"\nsteps = [{ do = "continue" }, { do = "continue" }]')),
+        ("leaves nobody to tell which",),
+    ),
+    Row(
+        "back to a pause after a kill",
+        both(tool("after = [{ kill = 1 }]"), last_step('do = "replay"\nat.paused = 1')),
+        ("go back by",),
+    ),
+    Row(
+        "stream that is cut", both(tool("after = [{ kill = 1 }]"), last_step('do = "continue"\nthrough = "updates"')), ("a stream",)
+    ),
+    Row("killed no time", tool("before = [{ kill = 0 }]"), ("kill", "at least 1")),
+    Row("key of nothing", tool("key = true"), ("key subject.tools", "has a key, so it also needs")),
+    Row("sent by pigeon", tool('sends = "pigeon"'), ("'pigeon'",)),
     Row("human with calls", last_step('do = "update-state"\nmessages = [{ type = "human", text = "x", calls = [] }]'), (STEP,)),
     Row("remove with text", last_step('do = "update-state"\nmessages = [{ type = "remove", id = "a", text = "x" }]'), (STEP,)),
     # The script.

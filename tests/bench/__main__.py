@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from capture import document
-from tests.bench import many_pins, one_pin
+from tests.bench import beyond, many_pins, one_pin
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
 
@@ -31,7 +31,7 @@ def _lines() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place:
         for part in (one_pin, many_pins):
             yield from part.rows(Path(place))
-        for part in (one_pin, many_pins):
+        for part in (one_pin, beyond, many_pins):
             for line in part.lines(Path(place)):
                 yield f"\n{line}"
 
