@@ -139,6 +139,11 @@ def _tool(tool: Mapping[str, Any], scenario: Mapping[str, Any]) -> Iterator[str]
         yield from unknown(f"subject.tools.{key}", tool.get(key, {}), tool["parameters"], f"a parameter of {tool['name']}")
     if "arguments" in tool and (tool.get("call_id") or "injected" in tool):
         yield f"{where} declares its arguments as a JSON schema, into which nothing can be injected"
+    yield from _acts(tool, where, scenario)
+
+
+def _acts(tool: Mapping[str, Any], where: str, scenario: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a complaint for each thing that a tool does and that lacks what it needs."""
     if tool.get("key") and not ("sends" in tool and tool.get("call_id")):
         yield f"{where} has a key, so it also needs what it sends by, and call_id"
     acts = [act for key in ("before", "after") for act in tool.get(key, [])]
