@@ -4,6 +4,7 @@ What happens to a probe on the way is the case's doing and an observation. What 
 """
 
 import errno
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +20,8 @@ from capture.session import Session
 from capture.sinks import Sinks
 
 __all__ = ["Operator", "append"]
+
+_LOG = logging.getLogger(__name__)
 
 _FILES = ("", "-journal", "-shm", "-wal")
 """What SQLite puts beside a database, by the ends of the names."""
@@ -60,9 +63,21 @@ class Operator:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Leave nothing behind."""
-        self._sinks.end()
+        try:
+            self._sinks.end()
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Delete what kept the thread: the file, or the scope in a database, also if the probe that made it is dead."""
         if self._checkpointer == "sqlite":
             _remove(self._place)
+        if "scope" in self._about:
+            place = {key: self._about[key] for key in ("place", "scope")}
+            try:
+                self._probes.living().ask("close", self._seconds, **place)
+            except ProbeFailed as failure:
+                _LOG.warning("%s may be left in the database: %s", place["scope"], failure.message)
 
     def take(self, step: int) -> bool:
         """Take a step, 0 being to build the subject, and tell whether there is a subject to go on with."""
@@ -72,10 +87,7 @@ class Operator:
         planned = self._case.scenario["steps"][step - 1]
         if planned["do"] in ("restart", "kill"):
             return self._restart(planned["do"])
-        done = self._together(planned["steps"]) if planned.get("processes") else self._through(planned)
-        if done and step == len(self._case.scenario["steps"]) and self._checkpointer == "postgres":
-            self._probes.living().ask("close", self._seconds)
-        return done
+        return self._together(planned["steps"]) if planned.get("processes") else self._through(planned)
 
     @property
     def _checkpointer(self) -> str:

@@ -4,17 +4,20 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from capture import case, document, interpreter, operator, pin, postgres, record, results
+from capture import case, document, environment, interpreter, operator, pin, postgres, record, results
 from capture.document import Document
 from capture.judgement import Judge
 from capture.observation import Watch, observe
 from capture.operator import Operator
 from capture.postgres import Postgres
+from capture.session import Session
 from tests.conftest import Command
 from tests.test_signals import left, started, wait_for
 
@@ -195,3 +198,31 @@ def test_what_a_kill_leaves_the_next_run_clears(number: signal.Signals, tmp_path
 
 def _folders(owner: int) -> list[Path]:
     return list(postgres._base().glob(f"{postgres._PREFIX}{owner}-*"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["restart/approve@postgres", "crash/tool-entered@async,postgres", "concurrency/approve-twice-late@postgres"],
+    ids=lambda name: name.replace("/", "."),
+)
+def test_nothing_is_left_in_a_database_that_was_given(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case deletes its own scope in a server that others use as well, also if its step was not the last."""
+    asked = []
+    kept = Session.ask
+
+    def ask(self: Session, command: str, seconds: float, **fields: Any) -> dict[str, Any]:
+        answer = kept(self, command, seconds, **fields)
+        asked.append((command, fields.get("scope")))
+        return answer
+
+    monkeypatch.setattr(Session, "ask", ask)
+    with Postgres(interpreter.find(None)) as server:
+        address = server.address()
+        judged(tmp_path, name, server=Postgres(interpreter.find(None), address))
+        (scope,) = {scope for command, scope in asked if scope}
+        assert asked[-1] == ("close", scope)
+        place = environment.ensure(pin.find(PIN).checkpointers or pin.find(PIN).lock, interpreter.find(None))
+        listed = "import sys, psycopg; print(psycopg.connect(sys.argv[1]).execute('SELECT nspname FROM pg_namespace').fetchall())"
+        said = subprocess.run([place.python, "-I", "-c", listed, address], capture_output=True, text=True, check=True).stdout
+    assert "public" in said
+    assert "dispatch_audit" not in said

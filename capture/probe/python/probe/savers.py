@@ -58,13 +58,6 @@ class Store:
         if self._loop:
             self._loop.end()
 
-    def forget(self) -> None:
-        """Delete what was kept, where the database is shared with others; a file is the orchestrator's to delete."""
-        if "scope" in self._place:
-            dropped = self._connection.execute(f"DROP SCHEMA IF EXISTS {self._place['scope']} CASCADE")
-            if self._loop:
-                self.run(dropped)
-
 
 class _Loop:
     """An event loop in a thread of its own."""
@@ -123,6 +116,14 @@ async def _postgres_async(place: Mapping[str, str]) -> tuple[Any, Any]:
     saver = AsyncPostgresSaver(connection)
     await saver.setup()
     return connection, saver
+
+
+def forget(place: Mapping[str, str]) -> None:
+    """Delete what was kept in a database that is shared with others, whoever kept it."""
+    import psycopg
+
+    with psycopg.connect(place["place"], autocommit=True) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {place['scope']} CASCADE")
 
 
 def _own_schema(place: Mapping[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
-from probe import network
+from probe import network, savers
 from probe.environment import describe
 from probe.journal import Journal
 from probe.subject import Subject
@@ -110,10 +110,10 @@ class _Server:
         self._opened().look()
         return {"status": "done"}
 
-    def close(self, _: dict[str, Any]) -> dict[str, Any]:
-        """Close the case, and forget what was kept of its thread."""
-        self._opened().close(forget=True)
-        self._subject = None
+    def close(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Leave the case that is open, if one is, and delete what was kept of a thread in a database."""
+        self.leave()
+        savers.forget({key: request[key] for key in _PLACE})
         return {"status": "done"}
 
     def leave(self) -> None:

@@ -101,13 +101,11 @@ class Subject:
             if not self._is_the_store(error):
                 raise
 
-    def close(self, *, forget: bool = False) -> None:
-        """Leave what keeps the thread; `forget` what it keeps, if it is kept where others keep theirs."""
+    def close(self) -> None:
+        """Leave what keeps the thread."""
         if self._store is None:
             return
         try:
-            if forget:
-                self._store.forget()
             self._store.close()
         except Exception as error:
             if not is_of_a_driver(error):
