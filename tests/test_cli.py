@@ -186,4 +186,6 @@ def test_the_doctor_says_what_does_not_work_and_what_to_do(command: Command, tmp
     assert findings["cache"]["advice"]
     assert findings["registry"]["advice"]
     assert findings["network block of the probe"]["works"]
+    assert findings["PostgreSQL"]["works"]
+    assert "built on first use" in findings["PostgreSQL"]["found"]
     assert command("doctor", "--format", "text").returncode == 0

@@ -22,6 +22,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     names = zipfile.ZipFile(wheel).namelist()
     assert "capture/pins/i05/requirements.txt" in names
     assert "capture/results/i05/r1/history.jsonl" in names
+    assert "capture/servers/postgres.txt" in names
     assert {f"capture/render/report/page.{kind}" for kind in ("html.jinja", "css", "js")} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "pins/", "results/"))]
     uv = find_uv_bin()
