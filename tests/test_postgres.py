@@ -59,7 +59,7 @@ def client(python: Path) -> Callable[..., "subprocess.Popen[str]"]:
 
     def start(address: str, *lines: str) -> "subprocess.Popen[str]":
         code = ["import psycopg, sys", "connection = psycopg.connect(sys.argv[1], autocommit=True)", *lines]
-        arguments = [python, "-I", "-c", "\n".join(code), address]
+        arguments = [str(python), "-I", "-c", "\n".join(code), address]
         return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     return start
@@ -125,7 +125,7 @@ def test_only_its_user_can_enter(server: Postgres) -> None:
     place = folder_of(server.address())
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     assert (place / "data" / "postmaster.pid").read_text().splitlines()[5].strip() == ""
-    seen = ["/bin/sh", "-c", 'test -e "$0"', place / ".s.PGSQL.5432"]
+    seen = ["/bin/sh", "-c", 'test -e "$0"', str(place / ".s.PGSQL.5432")]
     assert subprocess.run(seen, check=False).returncode == 0
     if os.geteuid() == 0:
         assert subprocess.run(seen, check=False, user=12345, group=12345, extra_groups=[]).returncode == 1
