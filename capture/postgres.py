@@ -116,6 +116,8 @@ class Postgres:
             if self._server is not None and self._folder is not None:
                 children.end(self._server)
                 children.end_in(self._folder, _PROGRAM)
+                # Its number may be another's by the time that this one is ended again.
+                self._server = None
 
     def _begin(self) -> None:
         if self._failure:
