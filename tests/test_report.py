@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from capture import document, results
+from capture import document, record, results
 from capture.claims import CLAIMS
 from capture.document import Document
 from capture.render.lanes import differing, panel, picture
@@ -422,3 +422,13 @@ def test_what_cannot_be_read_or_written_leaves_nothing(target: str, out: str, co
     before = sorted(tmp_path.iterdir())
     assert command("report", target, "--out", out).returncode == code
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_was_received_stands_in_the_picture() -> None:
+    """A call that really was sent shows what its receiver got, and under which key; one that was not shows no such lane."""
+    path = record.find("persistent-approvals").revision(None).file("results")
+    (found,) = results.read(document.read(path), str(path))["pins"]
+    cases = {known["case"]: known for known in found["cases"]}
+    sent = picture(cases["sender/crash-after-effect-with-key@sqlite"])
+    assert sent.count("gets it by http, key call-a") == 2
+    assert "receiver" not in picture(cases["restart/approve@sqlite"])

@@ -128,6 +128,7 @@ def boxes(call: Document) -> list[Box]:
         *_several(call, "reviewer", "decided", call["decided"], _decided),
         *_several(call, "checkpoint", "stored", call["checkpointed"], _stored),
         *_several(call, "tool", "dispatched", dispatched, _dispatched),
+        *_several(call, "receiver", "received", call["sent"] or (), _received),
         *_several(call, "messages", "reported", call["reported"], _reported),
         _kept(call),
     ]
@@ -176,6 +177,12 @@ def _stored(stored: Any, call: Document) -> _Said:
 def _dispatched(group: Sequence[Document], call: Document) -> _Said:
     times = "" if len(group) == 1 else f" {len(group)} times"
     return f"dispatched{times}", _origin(group[0], call), _action(group[0])
+
+
+def _received(sent: Document, call: Document) -> _Said:
+    key = f", key {sent['key']}" if sent["key"] else ""
+    action = {"tool": sent["tool"], "args": sent["args"] if isinstance(sent["args"], dict) else {"text": sent["args"]}}
+    return f"gets it by {sent['protocol']}{key}", _origin(action, call), _action(action)
 
 
 def _reported(reported: Document, _call: Document) -> _Said:
