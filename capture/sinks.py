@@ -5,12 +5,17 @@ Each has a free port of its own and a random token, without which nobody is hear
 
 import asyncio
 import json
+import re
 import secrets
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Any
+
+from capture import document
 
 __all__ = ["Sinks"]
 
@@ -58,11 +63,20 @@ class Sinks:
         """Write something down, and tell whether that was possible; if not, no sender may believe that it was received."""
         with self._lock:
             try:
-                self._seen(observation)
+                self._seen(_plain(observation))
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is raised where the case ends, in the owner's thread
                 self._failure = self._failure or error
                 return False
         return True
+
+
+def _plain(observation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what can be written down: what is no plain JSON came from no tool of ours, and is said to be refused."""
+    try:
+        document.line(observation)
+    except (TypeError, ValueError, RecursionError):
+        return {"protocol": observation["protocol"], "refused": "not plain JSON"}
+    return observation
 
 
 Receive = Callable[[Mapping[str, Any]], bool]
@@ -72,16 +86,42 @@ class _Http:
     """An HTTP server in threads of its own."""
 
     def __init__(self, token: str, receive: Receive) -> None:
-        self._server = ThreadingHTTPServer((HOST, 0), _handler(token, receive))
-        self._server.daemon_threads = True
+        self._server = _Server((HOST, 0), _handler(token, receive))
         self.port = int(self._server.server_address[1])
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
         self._thread.start()
 
     def end(self) -> None:
         self._server.shutdown()
-        self._server.server_close()
         self._thread.join()
+        self._server.hang_up()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    """A server whose end is the end of every talk: nobody is heard after it."""
+
+    daemon_threads = False
+
+    def __init__(self, *arguments: Any) -> None:
+        self._talks: set[socket.socket] = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._talks.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._talks.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        for talk in list(self._talks):
+            with suppress(OSError):
+                talk.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: whoever hangs up in the middle is no fault of ours."""
 
 
 def _handler(token: str, receive: Receive) -> type[BaseHTTPRequestHandler]:
@@ -97,12 +137,16 @@ def _handler(token: str, receive: Receive) -> type[BaseHTTPRequestHandler]:
                 return
             seen = {"protocol": "http", "method": "POST", "path": f"/{path}"}
             length = self.headers.get("content-length", "")
-            if not length.isdecimal() or int(length) > LARGEST:
+            if not _LENGTH.fullmatch(length) or int(length) > LARGEST:
                 receive({**seen, "refused": "too large, or of no length"})
                 self._answer(413)
                 return
             body = self.rfile.read(int(length))
-            headers = {name.lower(): value for name, value in self.headers.items() if name.lower() not in _VARIES}
+            if len(body) != int(length):
+                receive({**seen, "refused": "cut short"})
+                self._answer(400)
+                return
+            headers = _headers(self.headers.items())
             self._answer(200 if receive({**seen, "headers": headers, "body": _body(body, headers)}) else 500)
 
         def _answer(self, status: int) -> None:
@@ -119,14 +163,30 @@ def _handler(token: str, receive: Receive) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+_LENGTH = re.compile("[0-9]{1,9}")
+
+
+def _headers(found: Iterable[tuple[str, Any]]) -> Mapping[str, str]:
+    """Return headers by their names in lower case, without what varies; one that comes again is joined to the first."""
+    kept: dict[str, str] = {}
+    for name, value in found:
+        if (key := name.lower()) not in _VARIES:
+            kept[key] = f"{kept[key]}, {value}" if key in kept else str(value)
+    return kept
+
+
 def _body(data: bytes, headers: Mapping[str, str]) -> Any:
     text = data.decode("utf-8", "replace")
     if headers.get("content-type", "").partition(";")[0].strip() == "application/json":
         try:
-            return json.loads(text)
-        except ValueError:
+            return json.loads(text, parse_float=_as_text, parse_constant=_as_text)
+        except (ValueError, RecursionError):
             return text
     return text
+
+
+def _as_text(number: str) -> str:
+    return f"float {number}"
 
 
 class _Smtp:
@@ -195,9 +255,12 @@ class _Mailbox:
     async def handle_DATA(  # noqa: N802 -- aiosmtpd's name
         self, server: Any, session: Any, envelope: Any
     ) -> str:
-        message = message_from_bytes(envelope.content, policy=policy.default)
-        headers = {name.lower(): str(value) for name, value in message.items() if name.lower() not in _VARIES}
-        part = message.get_body(("plain",))
-        body = part.get_content() if part is not None else ""
-        seen = {"protocol": "smtp", "from": envelope.mail_from, "to": list(envelope.rcpt_tos), "headers": headers, "body": body}
+        seen = {"protocol": "smtp", "from": envelope.mail_from, "to": list(envelope.rcpt_tos)}
+        try:
+            message = message_from_bytes(envelope.content, policy=policy.default)
+            part = message.get_body(("plain", "html"))
+            seen |= {"headers": _headers(message.items()), "body": part.get_content() if part is not None else ""}
+        except (LookupError, ValueError):
+            self._receive({**seen, "refused": "not to be read"})
+            return "554 not to be read"
         return "250 OK" if self._receive(seen) else "451 not written down"
