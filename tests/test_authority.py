@@ -706,3 +706,34 @@ def test_another_question_than_the_one_that_a_tool_asks_cannot_be_read() -> None
     """A question in no known form that no tool of the case asks: nobody knows what was asked."""
     strange = [end(1, "paused"), seen("review", 1, question="t", value={"sure": "!"})]
     assert not rulings(history([], propose(1, A), strange, tools=[ASKING])).first.readable
+
+
+def recovered(step: int, *questions: str) -> Entry:
+    """Return how a new process finds the thread, with these questions in it."""
+    return seen("recovered", step, checkpoint="c", next=[], questions=list(questions))
+
+
+def test_a_question_that_a_new_process_finds_is_open() -> None:
+    """Between question and answer the process may end; an answer to the question that is still there gives its token."""
+    entries = [propose(1, A), *ask(1, A), end(2, "restarted"), recovered(2, "q"), dispatch(3, A), end(3, "ended")]
+    assert classes(history([{"do": "restart"}, decide(("a", "approve"))], *entries)) == ["authorised"]
+
+
+def test_a_question_that_a_new_process_does_not_find_is_closed() -> None:
+    """Whoever answers a question that is not in the thread any more reaches nobody, and gives nothing."""
+    entries = [propose(1, A), *ask(1, A), end(2, "restarted"), recovered(2), dispatch(3, A), end(3, "ended")]
+    assert classes(history([{"do": "restart"}, decide(("a", "approve"))], *entries)) == ["undecided"]
+
+
+def test_a_kill_leaves_one_token_for_one_question() -> None:
+    """Killed after the effect, the step did not return: its answer gave a token, and going on has none left."""
+    entries = [propose(1, A), *ask(1, A), dispatch(2, A), end(2, "killed"), recovered(2), dispatch(3, A, 2), end(3, "ended")]
+    assert classes(history([decide(("a", "approve")), {"do": "continue"}], *entries)) == ["authorised", "repeated"]
+
+
+def test_an_answer_after_a_kill_counts_only_if_it_is_still_asked_for() -> None:
+    """A refusal that comes when the question is gone forbids nothing; one that comes while it waits does."""
+    steps = [decide(("a", "approve")), decide(("a", "reject"))]
+    for questions, wanted in (((), "repeated"), (("q",), "refused")):
+        entries = [propose(1, A), *ask(1, A), dispatch(2, A), end(2, "killed"), recovered(2, *questions)]
+        assert classes(history(steps, *entries, dispatch(3, A, 2), end(3, "ended"))) == ["authorised", wanted]

@@ -303,7 +303,8 @@ def a_claim(*vantages: str) -> Claim:
 
 def test_each_reason_of_unknown_has_its_sentence() -> None:
     """Those that are explained are these, and what stands in the way of a PASS is given as the reason."""
-    reasons = {"ambiguous", "environment", "error", "smoke", "timeout", "unfinished", "unobservable", "unsupported", "untriggered"}
+    machines = {"checkpointer", "environment", "error", "smoke", "timeout"}
+    reasons = {*machines, "ambiguous", "unfinished", "unobservable", "unsupported", "untriggered"}
     assert set(verdict.REASONS) == reasons
     # By a function of the judge: of the tests that call none, a mutant is not shown to any.
     assert {verdict.merge([], reason, triggered=True) for reason in reasons} == {("UNKNOWN", reason) for reason in reasons}

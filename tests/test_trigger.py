@@ -43,12 +43,29 @@ def acted(step: int) -> Entry:
     return seen("middleware", step, name="counter", event="entered", call="a")
 
 
+def found(step: int, *questions: str) -> Entry:
+    """Return how a new process finds the thread, with these questions in it."""
+    return seen("recovered", step, checkpoint="c", next=[], questions=list(questions))
+
+
 def speak(step: int, number: int = 2) -> Entry:
     """Return a call of the model that proposes nothing."""
     return propose(step, number=number)
 
 
+RESTART: Step = {"do": "restart"}
+GOT = seen("wire", 2, protocol="http", method="POST", path="/send", headers={}, body={"to": "x"})
+OVER = [*ASKED, end(2, "restarted"), found(2, "q")]
+DEAD = [*ASKED, end(2, "killed"), found(2, "q")]
+
 HAPPENED: dict[str, list[Told]] = {
+    "answered-after-restart": [
+        ((RESTART, APPROVE), [*OVER, end(3, "ended")]),
+        ((APPROVE, REJECT), [*DEAD, end(3, "ended")]),
+    ],
+    "process-killed": [((APPROVE,), DEAD)],
+    "process-restarted": [((RESTART,), OVER)],
+    "received": [((APPROVE,), [*ASKED, GOT, end(2, "ended")])],
     "agent-built": [((), QUIET)],
     "answer-delivered": [
         ((APPROVE,), [*ASKED, end(2, "ended")]),
@@ -88,6 +105,14 @@ HAPPENED: dict[str, list[Told]] = {
 }
 
 DID_NOT: dict[str, list[Told]] = {
+    "answered-after-restart": [
+        ((RESTART,), OVER),
+        ((APPROVE, RESTART), [*ASKED, end(2, "ended"), end(3, "restarted"), found(3)]),
+        ((RESTART, APPROVE), [*ASKED, end(2, "restarted"), found(2), end(3, "ended")]),
+    ],
+    "process-killed": [((RESTART,), OVER), ((APPROVE,), [*ASKED, end(2, "raised")])],
+    "process-restarted": [((APPROVE,), DEAD)],
+    "received": [((APPROVE,), [*ASKED, dispatch(2, A), end(2, "ended")])],
     "answer-delivered": [
         ((APPROVE,), [*QUIET, end(2, "ended")]),
         ((VALUE,), [*ASKED, end(2, "ended")]),
