@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from capture import cache, document, environment, installer, library, order, pin, registry
 from capture import lock as lock_of
-from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
+from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed, Unresolved
 from capture.interpreter import Interpreter
 from capture.lock import Lock
 from capture.observation import STEP_SECONDS
@@ -146,9 +146,7 @@ def _beside(folder: Path, base: Path, time: str, name: str) -> Path | None:
     path = folder / "whole.txt"
     try:
         _compile(path, CHECKPOINTERS, time, base)
-    except EnvironmentFailed as error:
-        if "No solution found" not in error.message:
-            raise
+    except Unresolved:
         _LOG.info("%s has no checkpointers beyond memory: none of that time go with its packages", name)
         return None
     there = set(lock_of.versions(base))

@@ -6,7 +6,16 @@ Each error here says what is wrong and where (`message`) and what to do about it
 
 from enum import IntEnum
 
-__all__ = ["AuditError", "EnvironmentFailed", "ExitCode", "InputRefused", "Interrupted", "ProbeFailed", "StorageFailed"]
+__all__ = [
+    "AuditError",
+    "EnvironmentFailed",
+    "ExitCode",
+    "InputRefused",
+    "Interrupted",
+    "ProbeFailed",
+    "StorageFailed",
+    "Unresolved",
+]
 
 
 class ExitCode(IntEnum):
@@ -45,6 +54,10 @@ class EnvironmentFailed(AuditError):
     """An environment could not be built, or an artifact could not be had."""
 
     code = ExitCode.ENVIRONMENT
+
+
+class Unresolved(EnvironmentFailed):
+    """The registry was asked, and no versions of the packages go together."""
 
 
 class StorageFailed(AuditError):

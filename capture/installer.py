@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from capture import children
-from capture.errors import EnvironmentFailed, StorageFailed
+from capture.errors import EnvironmentFailed, StorageFailed, Unresolved
 
 __all__ = ["run"]
 
@@ -21,7 +21,9 @@ def run(*arguments: str, variables: Mapping[str, str] | None = None) -> str:
     said = _said(printed)
     if any(sign in printed for sign in _DISK):
         raise StorageFailed(f"uv {arguments[0]} failed: {said}.", "Check the free space and the permissions of the cache.")
-    raise EnvironmentFailed(f"uv {arguments[0]} failed: {said}.", "Check the registry's reach, the disk, and the lock.")
+    # Looked for in all that was printed: what is said keeps the last lines only, and uv explains a conflict in many.
+    kind = Unresolved if _CONFLICT in printed and _UNASKED not in printed else EnvironmentFailed
+    raise kind(f"uv {arguments[0]} failed: {said}.", "Check the registry's reach, the disk, and the lock.")
 
 
 def _passed_on() -> dict[str, str]:
@@ -37,6 +39,10 @@ _NAMES |= {name.lower() for name in _NAMES if name.endswith("_PROXY")}
 _KINDS = ("UV_", "SSL_CERT_", "XDG_", "LC_")
 
 _DISK = ("No space left on device", "Read-only file system", "Permission denied", "Disk quota exceeded")
+
+_CONFLICT = "No solution found"
+_UNASKED = "the network was disabled"
+"""uv says both where it may not ask a registry and has nothing of a package: then nobody knows whether there is a solution."""
 
 
 _SEARCH = threading.Lock()
