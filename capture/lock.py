@@ -39,8 +39,8 @@ class Locked:
 class Lock:
     """A lock that was read: its path, its SHA-256, and the packages that it allows to be built from source.
 
-    With a `wheelhouse` its packages come from that folder alone, else from the registry. With a `base`, a lock that it stands
-    on, both are installed; the digest is then of both.
+    With a `wheelhouse` its packages come from that folder alone, else from the registry. With a `base`, the file of a lock that
+    it stands on, both are installed; the digest and the packages are then of both.
     """
 
     path: Path
@@ -50,7 +50,11 @@ class Lock:
     base: Path | None = None
 
     def packages(self) -> tuple[Locked, ...]:
-        """Return what is locked, without what the base has."""
+        """Return what is locked, that of the base first."""
+        return (*(parse(self.base) if self.base else ()), *self.own())
+
+    def own(self) -> tuple[Locked, ...]:
+        """Return what is locked without that of the base."""
         return parse(self.path)
 
 

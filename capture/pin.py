@@ -149,7 +149,8 @@ def load(folder: Path) -> Pin:
     name = folder.resolve().name
     refuse_name(name, str(path))
     lock = _lock(folder, data["lock"])
-    for complaint in _complaints(data, lock.packages()):
+    locked = lock.packages()
+    for complaint in _complaints(data, locked):
         raise InputRefused(f"{path}: {complaint}.", _CORRECT)
     return Pin(
         name=name,
@@ -162,7 +163,7 @@ def load(folder: Path) -> Pin:
         artifacts=tuple(Artifact(**artifact) for artifact in data["artifacts"]),
         upstream=_upstream(folder, data.get("upstream")),
         yanked=data.get("yanked"),
-        checkpointers=_checkpointers(folder, lock),
+        checkpointers=_checkpointers(folder, lock, locked),
     )
 
 
@@ -219,18 +220,19 @@ def _refuse_link(path: Path, folder: Path) -> None:
         raise InputRefused(f"{path}: a link out of the pin's folder.", "Put the lock itself there.")
 
 
-def _checkpointers(folder: Path, base: Lock) -> Lock | None:
+def _checkpointers(folder: Path, base: Lock, locked: Sequence[Locked]) -> Lock | None:
     """Return the lock of the checkpointers, if one lies there: it says nothing about what the pin has locked already."""
     path = folder / CHECKPOINTERS
     if not (path.exists() or path.is_symlink()):
         return None
+    # Read first: a link to itself cannot be read, and cannot be resolved either.
+    digest = document.digest(document.read(path))
     _refuse_link(path, folder)
-    data = document.read(path)
-    for twice in sorted({package.name for package in parse(path)} & {package.name for package in base.packages()}):
+    for twice in sorted({package.name for package in parse(path)} & {package.name for package in locked}):
         raise InputRefused(
             f"{path}: {twice} stands in the pin's own lock already.", "`dispatch-audit pin checkpointers` makes one."
         )
-    return Lock(path, document.digest(f"{base.digest}\n{document.digest(data)}\n".encode()), base=base.path)
+    return Lock(path, document.digest(f"{base.digest}\n{digest}\n".encode()), base=base.path)
 
 
 def _upstream(folder: Path, data: Mapping[str, Any] | None) -> Upstream | None:

@@ -19,7 +19,7 @@ Finding = tuple[bool | None, str]
 
 def checks(pin: Pin) -> Iterator[Check]:
     """Yield what was checked of a pin: its locks, time, artifacts, the files that decide, yanking, and the upstream module."""
-    registry.look_up(locked.name for lock in _locks(pin) for locked in lock.packages())
+    registry.look_up(locked.name for lock in _locks(pin) for locked in lock.own())
     yield Check(f"{pin.name}: locks", *_hashes(pin))
     yield Check(f"{pin.name}: as-of", *_time(pin))
     yield Check(f"{pin.name}: artifacts", *_artifacts(pin))
@@ -37,7 +37,7 @@ def _hashes(pin: Pin) -> Finding:
     """Every hash of a lock is that of a file which the registry lists for this very version."""
     count = 0
     for lock in _locks(pin):
-        for locked in lock.packages():
+        for locked in lock.own():
             known = {file.sha256 for file in registry.listed(locked.name, locked.version)}
             for value in locked.hashes:
                 if value not in known:
@@ -68,7 +68,7 @@ def _first_day(pin: Pin, limit: datetime) -> Finding:
 
 def _locked_files(pin: Pin) -> Iterator[File]:
     for lock in _locks(pin):
-        for locked in lock.packages():
+        for locked in lock.own():
             yield from (file for file in registry.listed(locked.name, locked.version) if file.sha256 in locked.hashes)
 
 
