@@ -19,7 +19,7 @@ __all__ = ["fetch", "find", "only"]
 
 
 def fetch(pin: Pin, folder: Path, python: Interpreter, *, everything: bool) -> Iterator[str]:
-    """Put the artifacts of a pin and of its upstream tests into a folder and yield what was done, or what is missing.
+    """Put the artifacts of a pin, its checkpointers and its upstream tests into a folder; yield what was done, or is missing.
 
     Those that this machine and Python need; or `everything` that the locks name, for every platform. A file that is there
     already is not fetched again.
@@ -33,17 +33,20 @@ def fetch(pin: Pin, folder: Path, python: Interpreter, *, everything: bool) -> I
     if pin.upstream is not None:
         source = pin.artifact("langchain", "sdist")
         yield from (found for file in registry.files("langchain") if file.sha256 == source.sha256 for found in _put(file, folder))
-    for missing in _missing(pin, folder, python):
+    for missing in _missing(pin, _all_locks(pin), folder, python):
         raise EnvironmentFailed(
             f"{missing}: the registry does not have it any more.", "Somebody who fetched it before may have it."
         )
 
 
 def only(pin: Pin, folder: Path, python: Interpreter) -> Pin:
-    """Return the pin with its artifacts from a folder alone; one that this Python needs and that is not there is named."""
+    """Return the pin with its artifacts from a folder alone; one that this Python needs and that is not there is named.
+
+    The checkpointers are not asked for: a wheelhouse from before a pin had them serves all cases but theirs.
+    """
     if not folder.is_dir():
         raise InputRefused(f"--wheelhouse {folder}: there is no such folder.", "`dispatch-audit pin fetch` makes one.")
-    for missing in _missing(pin, folder, python):
+    for missing in _missing(pin, _locks(pin), folder, python):
         raise EnvironmentFailed(f"{missing}: it is not in the wheelhouse {folder}.", "`dispatch-audit pin fetch` puts it there.")
     upstream = pin.upstream and replace(pin.upstream, lock=replace(pin.upstream.lock, wheelhouse=folder))
     checkpointers = pin.checkpointers and replace(pin.checkpointers, wheelhouse=folder)
@@ -61,10 +64,14 @@ def _locks(pin: Pin) -> Sequence[Lock]:
     return [pin.lock, pin.upstream.lock] if pin.upstream else [pin.lock]
 
 
+def _all_locks(pin: Pin) -> Sequence[Lock]:
+    return [*_locks(pin), pin.checkpointers] if pin.checkpointers else _locks(pin)
+
+
 def _applying(locks: Iterable[Lock], python: Interpreter) -> Iterator[tuple[Lock, Locked]]:
     variables = _variables(python)
     for lock in locks:
-        yield from ((lock, locked) for locked in lock.packages() if locked.applies(variables))
+        yield from ((lock, locked) for locked in lock.own() if locked.applies(variables))
 
 
 def _variables(python: Interpreter) -> Mapping[str, str]:
@@ -76,8 +83,8 @@ def _variables(python: Interpreter) -> Mapping[str, str]:
 def _wanted(pin: Pin, python: Interpreter, *, everything: bool) -> Mapping[str, set[str]]:
     """Return the SHA-256 of what is wanted of each project."""
     wanted: dict[str, set[str]] = {}
-    locks = [*_locks(pin), *([pin.checkpointers] if pin.checkpointers else [])]
-    packages = [(lock, locked) for lock in locks for locked in lock.packages()] if everything else list(_applying(locks, python))
+    locks = _all_locks(pin)
+    packages = [(lock, locked) for lock in locks for locked in lock.own()] if everything else list(_applying(locks, python))
     tags = _tags(python)
     for lock, locked in packages:
         files = [] if everything else [file for file in registry.files(locked.name) if file.sha256 in locked.hashes]
@@ -103,14 +110,11 @@ def _fits(name: str, lock: Lock, locked: Locked, tags: frozenset[Tag]) -> bool:
         return False
 
 
-def _missing(pin: Pin, folder: Path, python: Interpreter) -> Iterator[str]:
-    """Yield each artifact that this Python needs and of which no file that fits is in a folder, as a package URL.
-
-    The checkpointers are not asked for: a wheelhouse from before a pin had them serves all cases but theirs.
-    """
+def _missing(pin: Pin, locks: Iterable[Lock], folder: Path, python: Interpreter) -> Iterator[str]:
+    """Yield each artifact of these locks that this Python needs and of which no file that fits is in a folder, by package URL."""
     there = {document.digest(document.read(path)): path.name for path in folder.iterdir() if path.is_file()}
     tags = _tags(python)
-    for lock, locked in _applying(_locks(pin), python):
+    for lock, locked in _applying(locks, python):
         if not any(value in there and _fits(there[value], lock, locked, tags) for value in locked.hashes):
             yield f"pkg:pypi/{locked.name}@{locked.version}"
     if pin.upstream is not None:
