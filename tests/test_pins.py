@@ -469,6 +469,8 @@ def swapped(folder: Path, name: str, old: str, new: str) -> None:
         ("requirements.txt", r"(?<=anyio)(.*\n.*sha256:)....", r"\g<1>0000", "locks"),
         ("requirements.txt", r"(?<=anyio==)[\d.]+", "4.0.0", "locks"),
         ("requirements.txt", r"\Z", f"no-such-project-at-all==1 --hash=sha256:{HASH}\n", "locks"),
+        ("checkpointers.txt", r"(?<=aiosqlite)(.*\n.*sha256:)....", r"\g<1>0000", "locks"),
+        ("checkpointers.txt", r"(?<=aiosqlite==)[\d.]+", "0.1", "locks"),
         ("tests.txt", r"(?<=pytest==9.1.1)(.*\n.*sha256:)....", r"\g<1>0000", "locks"),
         ("pin.toml", "^as-of = .*", 'as-of = "2026-10-15T17:27:46Z"', "as-of"),
         ("pin.toml", "^as-of = .*", 'as-of = "2026-10-01T00:00:00Z"', "as-of"),

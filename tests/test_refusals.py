@@ -218,6 +218,13 @@ def pinned(tmp_path: Path) -> Path:
         linked("checkpointers.txt", "../checkpointers.txt"),
         ("i05/checkpointers.txt", "a link out of the pin's folder"),
     ),
+    Row(
+        "checkpointers linked to themselves",
+        linked("checkpointers.txt", "checkpointers.txt"),
+        ("i05/checkpointers.txt", "cannot be read"),
+        ExitCode.STORAGE,
+    ),
+    Row("checkpointers linked to nothing", linked("checkpointers.txt", "none.txt"), ("i05/checkpointers.txt", "no such file")),
     Row("test not locked", swapped("pin.toml", 'pytest = ".*"', 'pytest = "1"'), ("upstream.packages.pytest: 1", "the lock has")),
     Row(
         "artifact twice",

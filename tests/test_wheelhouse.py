@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from capture import cache
+from capture import cache, environment, interpreter, pin
+from capture.errors import EnvironmentFailed
+from capture.wheelhouse import fetch, only
 from tests.conftest import Command
 
 NOWHERE = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_OFFLINE": "1"}
@@ -19,9 +21,6 @@ NOWHERE = {"UV_DEFAULT_INDEX": "http://127.0.0.1:9/simple", "UV_OFFLINE": "1"}
 @pytest.fixture(scope="module")
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fetch the artifacts of I05 and of its upstream tests into a folder."""
-    from capture import interpreter, pin
-    from capture.wheelhouse import fetch
-
     folder = tmp_path_factory.mktemp("wheelhouse")
     assert list(fetch(pin.find("i05"), folder, interpreter.find(None), everything=False))
     return folder
@@ -68,6 +67,32 @@ def test_another_file_under_a_wheels_name_is_no_wheel(wheelhouse: Path, command:
     next(folder.glob("langchain_core-*")).write_bytes(b"other")
     done = command("reproduce", "i05", "--wheelhouse", folder)
     assert (done.returncode, "pkg:pypi/langchain-core@1.6.3" in done.stderr) == (5, True)
+
+
+def test_checkpointers_come_from_a_folder_alone(wheelhouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a pin and its checkpointers is built from a wheelhouse, with empty caches and no registry."""
+    for name, value in alone(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    found = only(pin.find("i05"), wheelhouse, interpreter.find(None)).checkpointers
+    assert found
+    assert environment.damage(environment.ensure(found, interpreter.find(None))) is None
+
+
+def test_a_wheelhouse_from_before_the_checkpointers_serves_the_rest(
+    wheelhouse: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without their files the record is reproduced all the same; their own environment cannot be built, which is said."""
+    folder = Path(shutil.copytree(wheelhouse, tmp_path / "some"))
+    for path in folder.glob("psycopg*"):
+        path.unlink()
+    variables = alone(tmp_path)
+    assert command("reproduce", "i05", "--skip-upstream", "--wheelhouse", folder, variables=variables).returncode == 0
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = only(pin.find("i05"), folder, interpreter.find(None)).checkpointers
+    assert found
+    with pytest.raises(EnvironmentFailed, match="psycopg"):
+        environment.ensure(found, interpreter.find(None))
 
 
 @pytest.fixture
@@ -135,3 +160,15 @@ def test_what_was_yanked_or_vanished_is_named(
     done = command("pin", "fetch", pin, "--to", tmp_path / "wheels", variables={"UV_DEFAULT_INDEX": address})
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
     assert [path.name for path in (tmp_path / "wheels").iterdir()] == (["tiny-1.0-py3-none-any.whl"] if code == 0 else [])
+
+
+def test_a_checkpointer_that_vanished_is_named(registry: tuple[str, Path], command: Command, tmp_path: Path) -> None:
+    """Fetching does not say that all is there while the registry has no file of a checkpointer any more."""
+    address, folder = registry
+    place = tiny_pin(tmp_path, folder, '<!DOCTYPE html><html><body><a href="{}">tiny-1.0-py3-none-any.whl</a></body></html>')
+    (place / "checkpointers.txt").write_text(f"gone==1.0 --hash=sha256:{'a' * 64}\n")
+    (folder / "simple" / "gone").mkdir()
+    (folder / "simple" / "gone" / "index.html").write_text("<!DOCTYPE html><html><body></body></html>")
+    done = command("pin", "fetch", place, "--to", tmp_path / "wheels", variables={"UV_DEFAULT_INDEX": address})
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr
+    assert "pkg:pypi/gone@1.0: the registry does not have it any more" in done.stderr
