@@ -129,7 +129,7 @@ def list_all(form: str) -> None:
 @click.option("--all-platforms", is_flag=True, help="Every file that the locks name, not only those that this Python needs here.")
 @python_option
 def fetch(pin: str, folder: Path, all_platforms: bool, python: str | None) -> None:
-    """Put every artifact of a pin, and of its upstream tests, into a folder; what the registry no longer has is named."""
+    """Put every artifact of a pin, its checkpointers and upstream tests into a folder; what the registry lost is named."""
     from capture import interpreter, wheelhouse
     from capture import pin as pins
 
