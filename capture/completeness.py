@@ -11,7 +11,7 @@ from typing import Any
 
 from capture.document import line
 from capture.history import PRIVATE_KEY, CaseHistory, Entry
-from capture.scenario import GATE, is_streamed
+from capture.scenario import ENDS, GATE, is_streamed
 
 __all__ = ["Gap", "gap"]
 
@@ -38,7 +38,7 @@ def _gaps(history: CaseHistory) -> Iterator[Gap]:
     yield from _checkpoints(history)
 
 
-_BUILT, _RUN, _AGAIN = ("built", "raised"), ("paused", "ended", "raised", "killed"), ("restarted",)
+_BUILT, _RUN = ("built", "raised"), ("paused", "ended", "raised", "killed")
 
 _POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "build": _BUILT,
@@ -49,8 +49,7 @@ _POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "replay": (*_RUN, "impossible"),
     "update-state": ("updated", "raised", "impossible"),
     "wait": ("waited",),
-    "restart": _AGAIN,
-    "kill": _AGAIN,
+    **dict.fromkeys(ENDS, ("restarted",)),
 }
 """How each thing that the operator does can end."""
 
@@ -171,8 +170,8 @@ def _wire(history: CaseHistory) -> Iterator[Gap]:
     """What a tool sends is received in its step, as often as it was dispatched; a process that is killed may not come to it."""
     senders = {tool["name"] for tool in history.scenario["subject"]["tools"] if "sends" in tool}
     if any("refused" in entry for entry in history.of("wire")):
-        yield "error", "a receiver refused something as too much for it"
-    for number in {entry["step"] for entry in history.of("step")}:
+        yield "error", "a sink refused something that it could not take"
+    for number in (entry["step"] for entry in history.of("step")):
         ran = [entry for entry in history.of("dispatch", step=number) if entry["event"] == "dispatched"]
         sent, received = [entry for entry in ran if entry["tool"] in senders], history.of("wire", step=number)
         if len(received) > len(sent) or (len(received) < len(sent) and history.outcome(number) != "killed"):

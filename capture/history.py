@@ -55,7 +55,7 @@ _RANKS = (
 
 _LEFT = ("paused", "ended", "built", "updated", "waited", "restarted", "raised", "impossible", "killed")
 
-_RUNS_NOTHING = ("update-state", "wait", "restart", "kill")
+_RUNS_NOTHING = ("update-state", "wait", *scenario.ENDS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,19 +9,32 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from capture import case, environment, library, outliving, store
+from capture import case, environment, library, persistence, store
 from capture.case import Case
 from capture.interpreter import Interpreter
 from capture.pin import Pin
 from capture.saved import SavedCase, SavedHistory
+from capture.scenario import is_persistent
 
 __all__ = ["joined", "keep", "missing", "recall", "recorded_by"]
 
 _KIND = "seen"
 
-_HEAD = ("packages", "files", "blocked")
+_HEAD = ("packages", "files", "blocked", persistence.KEY)
 
-_RECORDING = ("document", "history", "observation", "operator", "outliving", "recorder", "scenario", "saved", "session", "sinks")
+_RECORDING = (
+    "document",
+    "history",
+    "observation",
+    "operator",
+    "persistence",
+    "probes",
+    "recorder",
+    "scenario",
+    "saved",
+    "session",
+    "sinks",
+)
 """The modules that make a history of what the probe saw."""
 
 
@@ -35,8 +48,9 @@ def recall(pin: Pin, python: Interpreter, cases: Sequence[Case]) -> SavedHistory
     if [entry.case for entry in seen[: len(smoke)]] != [known.id for known in smoke]:
         return None
     head = {"kind": "environment", "history": 1, "pin": pin.name, **found["environment"]}
-    known = {entry.case for entry in seen}
-    head = dict(outliving.environment(head, pin, [case for case in cases if case.id in known]))
+    there = {entry.case for entry in seen}
+    if not any(case.id in there and is_persistent(case.scenario) for case in cases):
+        head = dict(persistence.without(head))
     return replace(SavedHistory.of_cases(head, seen), machine=found["machine"])
 
 
@@ -49,7 +63,7 @@ def keep(pin: Pin, python: Interpreter, seen: SavedHistory) -> None:
         for entry in (*seen.smoke, *seen.cases)
         if not entry.spoiled
     }
-    head = {key: seen.environment[key] for key in _HEAD}
+    head = {**known.get("environment", {}), **{key: seen.environment[key] for key in _HEAD if key in seen.environment}}
     store.note(_KIND, about, {"environment": head, "machine": seen.machine, "cases": {**known["cases"], **sound}})
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from capture import cache, environment, outliving
+from capture import cache, environment, persistence
 from capture.case import Case, smoke
 from capture.environment import Environment
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
@@ -21,7 +21,7 @@ from capture.pin import Pin
 from capture.postgres import Postgres
 from capture.recorder import Recorder
 from capture.saved import SavedHistory
-from capture.scenario import is_outliving
+from capture.scenario import is_persistent
 
 __all__ = ["STEP_SECONDS", "Cases", "Watch", "observe", "observe_in"]
 
@@ -62,20 +62,19 @@ def observe(pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     environment.refuse_python(pin, watch.python)
     if pin.yanked is not None:
         _LOG.info("pin %s: the registry has yanked the release: %s", pin.name, pin.yanked)
-    seen = _whole(pin, pin.lock, lambda: _parted(cases())[0], watch)
-    return outliving.joined(pin, seen, cases(), partial(_outliving, pin, watch)) if _parted(cases())[1] else seen
+    seen = _whole(pin, pin.lock, lambda: _own(cases()), watch)
+    return persistence.joined(pin, seen, cases(), partial(_persistent, pin, watch))
 
 
-def _outliving(pin: Pin, watch: Watch, lock: Lock, suite: Sequence[Case]) -> SavedHistory:
-    """Run the cases whose thread outlives the process, in the environment that has what they need."""
+def _persistent(pin: Pin, watch: Watch, lock: Lock, suite: Sequence[Case]) -> SavedHistory:
+    """Run the cases with a persistent checkpointer, in the environment that has it; its packages are read from inside as well."""
     with nullcontext(watch.postgres) if watch.postgres else Postgres(watch.python) as server:
-        return _whole(pin, lock, lambda: suite, replace(watch, worth=1, postgres=server))
+        return _whole(persistence.widened(pin, lock), lock, lambda: suite, replace(watch, worth=1, postgres=server))
 
 
-def _parted(suite: Sequence[Case]) -> tuple[list[Case], list[Case]]:
-    """Part the cases that the pin's own environment can run from those whose thread outlives the process."""
-    outside = [case for case in suite if is_outliving(case.scenario)]
-    return [case for case in suite if case not in outside], outside
+def _own(suite: Sequence[Case]) -> list[Case]:
+    """Return the cases that the pin's own environment can run."""
+    return [case for case in suite if not is_persistent(case.scenario)]
 
 
 def _whole(pin: Pin, lock: Lock, cases: Cases, watch: Watch) -> SavedHistory:
@@ -93,10 +92,10 @@ def _whole(pin: Pin, lock: Lock, cases: Cases, watch: Watch) -> SavedHistory:
 
 def observe_in(place: Environment, pin: Pin, cases: Cases, watch: Watch) -> SavedHistory:
     """Run cases in an environment that was made in another way than by the pin's lock, but has to be as pinned all the same."""
-    seen = _observed(pin, place, lambda: _parted(cases())[0], watch, sound=True)
+    seen = _observed(pin, place, lambda: _own(cases()), watch, sound=True)
     if seen is None:
         raise EnvironmentFailed(f"pin {pin.name}: its environment is damaged.", "Check the disk.")
-    return outliving.joined(pin, seen, cases(), None)
+    return persistence.joined(pin, seen, cases(), None)
 
 
 def _observed(pin: Pin, place: Environment, cases: Cases, watch: Watch, *, sound: bool = False) -> SavedHistory | None:
@@ -132,7 +131,8 @@ def _are_current(recorders: Iterable[Recorder]) -> bool:
 
 def _seen(recorders: Sequence[Recorder], pin: Pin, suite: Sequence[Case]) -> SavedHistory:
     """Return what was seen of all cases, each of which goes through one of the probes; the smoke test goes through the first."""
-    _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
+    if suite:
+        _LOG.info("running %s at pin %s", "1 case" if len(suite) == 1 else f"{len(suite)} cases", pin.name)
     shares = [suite[number :: len(recorders)] for number in range(len(recorders))]
     with ThreadPoolExecutor(max_workers=len(recorders)) as executor:
         lanes = list(executor.map(partial(_lane, pin), recorders, shares, [smoke(), *[()] * (len(recorders) - 1)]))

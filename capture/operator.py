@@ -10,12 +10,14 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from capture import cache, document
 from capture.case import Case
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.history import Entry
+from capture.probes import Probes
+from capture.scenario import ENDS, acts
 from capture.session import Session
 from capture.sinks import Sinks
 
@@ -25,22 +27,6 @@ _LOG = logging.getLogger(__name__)
 
 _FILES = ("", "-journal", "-shm", "-wal")
 """What SQLite puts beside a database, by the ends of the names."""
-
-
-class Probes(Protocol):
-    """Who starts and ends probes."""
-
-    def living(self) -> Session:
-        """Return the probe, starting one if there is none."""
-
-    def another(self) -> Session:
-        """Start one more probe, which is the taker's to end."""
-
-    def end_probe(self) -> None:
-        """End the probe."""
-
-    def end(self, session: Session) -> None:
-        """End a probe that was taken."""
 
 
 class Operator:
@@ -85,7 +71,7 @@ class Operator:
         if not step:
             return self._build()
         planned = self._case.scenario["steps"][step - 1]
-        if planned["do"] in ("restart", "kill"):
+        if planned["do"] in ENDS:
             return self._restart(planned["do"])
         return self._together(planned["steps"]) if planned.get("processes") else self._through(planned)
 
@@ -99,7 +85,7 @@ class Operator:
 
     def _build(self) -> bool:
         try:
-            self._about = {"journal": str(self._journal), "case": dict(self._case.scenario), **self._store(), **self._receivers()}
+            self._about = {"journal": str(self._journal), "case": dict(self._case.scenario), **self._store(), **self._listening()}
         except EnvironmentFailed as failure:
             append(self._journal, self._fault("checkpointer", failure.message))
             return False
@@ -116,13 +102,13 @@ class Operator:
             raise EnvironmentFailed("there is no PostgreSQL server.", "Name one with --postgres.")
         return {"place": self._database(), "scope": f"dispatch_audit_{secrets.token_hex(8)}"}
 
-    def _receivers(self) -> Mapping[str, Any]:
+    def _listening(self) -> Mapping[str, Any]:
         wanted = {tool["sends"] for tool in self._case.scenario["subject"]["tools"] if "sends" in tool}
         return {"sinks": {name: dict(self._sinks.address(name)) for name in sorted(wanted)}} if wanted else {}
 
     def _received(self, observation: Mapping[str, Any]) -> None:
-        """Write down what a receiver has received, in the step in which it was."""
-        append(self._journal, {"kind": "observation", "vantage": "wire", "step": self._step, **observation})
+        """Write down what a sink has received, in the step in which it was."""
+        append(self._journal, self._observed("wire", **observation))
 
     def _through(self, planned: Mapping[str, Any]) -> bool:
         """Take a step through the probe; if it dies as the case says, go on with a new one."""
@@ -136,12 +122,11 @@ class Operator:
         return self._again()
 
     def _may_kill(self, planned: Mapping[str, Any]) -> bool:
-        acts = [act for tool in self._case.scenario["subject"]["tools"] for key in ("before", "after") for act in tool.get(key, [])]
-        return "crash" in planned or any("kill" in act for act in acts)
+        return "crash" in planned or any("kill" in act for act in acts(*self._case.scenario["subject"]["tools"]))
 
     def _has_died(self) -> bool:
         """Tell whether the probe wrote down, in this step, that it ends itself."""
-        return any(entry.get("vantage") == "process" and entry["step"] == self._step for entry in _entries(self._journal))
+        return any((entry.get("vantage"), entry.get("step")) == ("process", self._step) for entry in _entries(self._journal))
 
     def _restart(self, do: str) -> bool:
         """End the probe in order, or by SIGKILL, and go on with a new one."""
@@ -154,7 +139,7 @@ class Operator:
 
     def _again(self) -> bool:
         """Start a new probe and build the subject again in it."""
-        self._probes.end_probe()
+        self._probes.end()
         return self._opened_again(self._probes.living())
 
     def _opened_again(self, session: Session, **fields: Any) -> bool:
@@ -172,7 +157,7 @@ class Operator:
             return self._overlapped([self._probes.living(), *others])
         finally:
             for session in others:
-                self._probes.end(session)
+                self._probes.end_other(session)
 
     def _overlapped(self, sessions: Sequence[Session]) -> bool:
         held = []

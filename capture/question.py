@@ -6,6 +6,7 @@ from typing import Any
 
 from capture import document
 from capture.history import Entry
+from capture.scenario import acts
 
 __all__ = ["Call", "Item", "asked", "fits", "of_the_tool", "same"]
 
@@ -49,8 +50,8 @@ def asked(review: Entry) -> list[Item] | None:
 
 def of_the_tool(review: Entry, scenario: Mapping[str, Any]) -> bool:
     """Tell whether a question is one that a tool of the case asks by itself, which is about no call."""
-    acts = [act for tool in scenario["subject"]["tools"] for key in ("before", "after") for act in tool.get(key, [])]
-    return any("interrupt" in act and same(act["interrupt"], review["value"]) for act in acts)
+    found = acts(*scenario["subject"]["tools"])
+    return any("interrupt" in act and same(act["interrupt"], review["value"]) for act in found)
 
 
 def fits(answer: object, schema: Mapping[str, Any] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Receptions: what a receiver got, and the call that it was sent for."""
+"""Receptions: what a sink got, and the call that it was sent for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,17 +6,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from capture import ahead, cache, document
+from capture import cache, document
 from capture.case import Case
 from capture.environment import Environment
 from capture.errors import InputRefused, ProbeFailed
 from capture.history import CaseHistory, from_journal
 from capture.operator import Operator, append
-from capture.session import Session
+from capture.probes import START_SECONDS, Probes
 
 __all__ = ["Recorder"]
-
-_START_SECONDS = 120.0
 
 
 class Recorder:
@@ -34,15 +32,11 @@ class Recorder:
 
         `database` gives the address of a PostgreSQL server to the cases that need one.
         """
-        self._environment = environment
         self._folder = folder.absolute()  # the probe works in a folder of its own
         self._seconds = seconds
-        self._program = program
         self._database = database
         self._histories = ThreadPoolExecutor(max_workers=1)
-        ready = None if program else ahead.take(environment)
-        self._generation = ready[0] if ready else environment.generation()
-        self._session: Session | None = ready[1] if ready else self._start()
+        self._probes = Probes(environment, self._folder, program)
 
     def __enter__(self) -> Self:
         """Return the recorder."""
@@ -50,16 +44,16 @@ class Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """End the probe."""
-        self.end_probe()
+        self._probes.end()
         self._histories.shutdown(cancel_futures=True)
 
     def is_current(self) -> bool:
         """Tell whether the environment is still the building that the probe began to import."""
-        return self._environment.generation() == self._generation
+        return self._probes.is_current()
 
     def describe(self, packages: Iterable[str], files: Iterable[str]) -> Mapping[str, Any]:
         """Return what the environment is, read from inside; a probe that cannot tell raises `ProbeFailed`."""
-        answer = self.living().ask("describe", _START_SECONDS, packages=list(packages), files=list(files))
+        answer = self._probes.living().ask("describe", START_SECONDS, packages=list(packages), files=list(files))
         found: Mapping[str, Any] = answer.get("environment", {})
         if not found:
             raise ProbeFailed("the probe did not describe its environment")
@@ -69,52 +63,21 @@ class Recorder:
         """Run a case and return its history, which is made while the next case runs; a probe that fails leaves a fault in it."""
         journal = self._folder / f"{case.id.replace('/', '.')}.jsonl"
         _begin(journal)
-        with Operator(case, journal, self, self._seconds, self._database) as operator:
+        with Operator(case, journal, self._probes, self._seconds, self._database) as operator:
             for step in range(len(case.scenario["steps"]) + 1):
                 append(journal, {"kind": "step", "step": step, "do": _do(case, step)})
                 if not self._survives(operator, journal, step):
                     break
         return self._histories.submit(_history, case, journal, smoke=smoke)
 
-    def living(self) -> Session:
-        """Return the probe, which has imported what it needs, starting one if there is none."""
-        if self._session is None:
-            self._session = self.another()
-        return self._session
-
-    def another(self) -> Session:
-        """Return a probe beside the one that there is, once it has imported what it needs; it is the taker's to end."""
-        session = self._start()
-        try:
-            session.ask("describe", _START_SECONDS, packages=[], files=[])
-        except BaseException:
-            session.end()
-            raise
-        return session
-
-    def end_probe(self) -> None:
-        """End the probe; what it printed is kept beside the journals."""
-        session, self._session = self._session, None
-        if session is not None:
-            self.end(session)
-
-    def end(self, session: Session) -> None:
-        """End a probe, and keep what it printed."""
-        if printed := session.end():
-            with cache.storage(self._folder), (self._folder / "probe.log").open("ab") as log:
-                log.write(printed)
-
     def _survives(self, operator: Operator, journal: Path, step: int) -> bool:
         """Take one step, 0 being to build the subject, and tell whether there is a subject to go on with."""
         try:
             return operator.take(step)
         except ProbeFailed as failure:
-            self.end_probe()
+            self._probes.end()
             append(journal, {"kind": "fault", "step": step, "reason": failure.reason, "detail": failure.message})
             return False
-
-    def _start(self) -> Session:
-        return Session(self._environment.python, self._program)
 
 
 def _do(case: Case, step: int) -> str:

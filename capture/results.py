@@ -219,7 +219,7 @@ def _row(history: CaseHistory, call: Call, ruling: Ruling) -> Document:
 
 
 def _sent(history: CaseHistory, call: Call, ruling: Ruling) -> list[Document] | None:
-    """Return what the receivers got of a call, or None if they got nothing of it."""
+    """Return what the sinks got of a call, or None if they got nothing of it."""
     found = [reception for reception in receptions(history, ruling) if reception.call == call.id]
     return [{"protocol": one.protocol, "tool": one.tool, "args": one.args, "key": one.key} for one in found] or None
 

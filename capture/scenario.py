@@ -8,13 +8,15 @@ from capture import document
 from capture.errors import InputRefused
 
 __all__ = [
+    "ENDS",
     "GATE",
-    "OUTLIVING",
+    "PERSISTENT",
     "PER_CALL",
+    "acts",
     "check",
     "is_contained",
-    "is_outliving",
     "is_per_call",
+    "is_persistent",
     "is_streamed",
     "options",
     "parts",
@@ -25,8 +27,11 @@ __all__ = [
 PER_CALL = "per_call"
 """The option of the middleware that makes it ask about each call on its own."""
 
-OUTLIVING = ("postgres", "sqlite")
-"""The checkpointers that outlive the process; a pin has them from a lock of their own."""
+ENDS = ("kill", "restart")
+"""The steps that end a process, and run nothing of the subject."""
+
+PERSISTENT = ("postgres", "sqlite")
+"""The checkpointers that outlive a process; a pin has them from a lock of their own."""
 
 GATE = "HumanInTheLoopMiddleware"
 """The middleware under audit, by its name."""
@@ -55,17 +60,21 @@ def options(scenario: Mapping[str, Any], name: str) -> list[Any]:
     return [found[name] for found in _gates(scenario) if name in found]
 
 
-def is_outliving(scenario: Mapping[str, Any]) -> bool:
-    """Tell whether what keeps a case's thread outlives the process."""
-    return scenario["subject"]["checkpointer"] in OUTLIVING
+def is_persistent(scenario: Mapping[str, Any]) -> bool:
+    """Tell whether a case keeps its thread with a persistent checkpointer."""
+    return scenario["subject"]["checkpointer"] in PERSISTENT
 
 
 def is_contained(scenario: Mapping[str, Any]) -> bool:
     """Tell whether one process holds all of a case: nothing of it is kept, received or done outside."""
-    subject = scenario["subject"]
-    acts = [act for tool in subject["tools"] for key in ("before", "after") for act in tool.get(key, [])]
-    ends = any(step["do"] in ("restart", "kill") for step in scenario["steps"]) or any("kill" in act for act in acts)
-    return not (ends or is_outliving(scenario) or any("sends" in tool for tool in subject["tools"]))
+    tools = scenario["subject"]["tools"]
+    ends = any(step["do"] in ENDS for step in scenario["steps"]) or any("kill" in act for act in acts(*tools))
+    return not (ends or is_persistent(scenario) or any("sends" in tool for tool in tools))
+
+
+def acts(*tools: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what the bodies of tools do before and after their effects."""
+    return [act for tool in tools for key in ("before", "after") for act in tool.get(key, [])]
 
 
 def is_per_call(scenario: Mapping[str, Any]) -> bool:
@@ -146,8 +155,7 @@ def _acts(tool: Mapping[str, Any], where: str, scenario: Mapping[str, Any]) -> I
     """Yield a complaint for each thing that a tool does and that lacks what it needs."""
     if tool.get("key") and not ("sends" in tool and tool.get("call_id")):
         yield f"{where} has a key, so it also needs what it sends by, and call_id"
-    acts = [act for key in ("before", "after") for act in tool.get(key, [])]
-    if not any("gate" in act for act in acts):
+    if not any("gate" in act for act in acts(tool)):
         return
     if not any(step["do"] == "concurrently" for step in scenario["steps"]):
         yield f"{where} waits at a gate, but no step takes several at once"
@@ -204,23 +212,21 @@ def _together(scenario: Mapping[str, Any]) -> Iterator[str]:
     for key, part in parts(scenario):
         if subject["checkpointer"] == "none" and (is_streamed(part) or part["do"] == "update-state" or "at" in part):
             yield f"key {key}: without a checkpointer there is no state to read or to go back to"
-        if "crash" in part and subject["checkpointer"] not in OUTLIVING:
-            yield f"key {key}.crash: only what outlives the process can be cut while it is put"
+        if "crash" in part and not is_persistent(scenario):
+            yield f"key {key}.crash: only what is persistent can be cut while it is put"
         if subject.get("run") == "async" and part.get("through") == "stream_events":
             yield f"key {key}.through: stream_events is the synchronous method, and the subject runs asynchronously"
 
 
 def _deaths(scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each place where a process ends, or several run, in which nobody could tell what happened."""
-    steps, subject = scenario["steps"], scenario["subject"]
-    acts = [act for tool in subject["tools"] for key in ("before", "after") for act in tool.get(key, [])]
-    ends = [number for number, step in enumerate(steps) if step["do"] in ("restart", "kill") or "crash" in step]
-    cut = bool(ends) or any("kill" in act for act in acts)
-    for number, step in enumerate(steps):
+    kills = any("kill" in act for act in acts(*scenario["subject"]["tools"]))
+    cut = kills or any(step["do"] in ENDS or "crash" in step for step in scenario["steps"])
+    for number, step in enumerate(scenario["steps"]):
         inner = step.get("steps", [])
-        if step.get("processes") and subject["checkpointer"] not in OUTLIVING:
-            yield f"key steps.{number}.processes: they share nothing but what outlives a process"
-        if inner and (any("crash" in part for part in inner) or any("kill" in act for act in acts)):
+        if step.get("processes") and not is_persistent(scenario):
+            yield f"key steps.{number}.processes: they share nothing but what is persistent"
+        if inner and (any("crash" in part for part in inner) or kills):
             yield f"key steps.{number}: where several go on at once, a process that is killed leaves nobody to tell which"
     if cut and any("paused" in part.get("at", {}) for _, part in parts(scenario)):
         yield "key steps: a new process does not know when the thread was paused; go back by what comes next"

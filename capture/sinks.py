@@ -1,4 +1,4 @@
-"""Receivers on loopback that really listen, for tools that really send: what arrives is written down before it is answered.
+"""Sinks on loopback that really listen, for tools that really send: what arrives is written down before it is answered.
 
 Each has a free port of its own and a random token, without which nobody is heard: other programs of the machine may knock.
 """
@@ -34,10 +34,10 @@ _VARIES = frozenset({"accept-encoding", "connection", "content-length", "date", 
 
 
 class Sinks:
-    """The receivers of one case. Nothing listens before its address is asked for, and nothing after `end`."""
+    """The sinks of one case. Nothing listens before its address is asked for, and nothing after `end`."""
 
     def __init__(self, seen: Seen) -> None:
-        """Call `seen` with what each receiver gets, one after the other, before it is answered."""
+        """Call `seen` with what each sink gets, one after the other, before it is answered."""
         self._seen = seen
         self._token = secrets.token_hex(16)
         self._lock = Lock()
@@ -45,7 +45,7 @@ class Sinks:
         self._failure: Exception | None = None
 
     def address(self, protocol: str) -> Mapping[str, Any]:
-        """Return host, port and token of the receiver of a protocol, `http` or `smtp`, which then listens."""
+        """Return host, port and token of the sink of a protocol, `http` or `smtp`, which then listens."""
         if protocol not in self._open:
             kind: type[_Http | _Smtp] = _Http if protocol == "http" else _Smtp
             self._open[protocol] = kind(self._token, self._receive)

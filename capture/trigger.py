@@ -135,7 +135,7 @@ def _answered_after_restart(history: CaseHistory) -> bool:
 
 
 def _received(history: CaseHistory) -> bool:
-    """A receiver got something that a tool sent."""
+    """A sink got something that a tool sent."""
     return bool(history.of("wire"))
 
 

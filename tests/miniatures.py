@@ -50,7 +50,7 @@ class Subject:
     """A subject without a fault; a miniature overrides the one thing that it does wrong."""
 
     def __init__(self, case: dict[str, Any], journal: Any, place: str | None, send: Callable[..., None]) -> None:
-        """Start a thread with no messages; `place` is where it is kept beyond the process, `send` reaches a receiver."""
+        """Start a thread with no messages; `place` is where it is kept beyond the process, `send` reaches a sink."""
         self.case = case
         self.journal = journal
         self.place = place
@@ -271,7 +271,7 @@ class Subject:
         return args
 
     def key(self) -> str:
-        """Return the key by which a receiver can tell a call that comes again."""
+        """Return the key by which a sink can tell a call that comes again."""
         return self.call
 
     def die(self, tool: str) -> None:

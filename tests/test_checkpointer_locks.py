@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.markers import default_environment
 
-from capture import cache, document, draft, environment, interpreter, library, lock, outliving, pin
+from capture import cache, document, draft, environment, interpreter, library, lock, persistence, pin
 from capture.errors import EnvironmentFailed, InputRefused, Unresolved
 from capture.lock import Lock
 from capture.order import Order
@@ -67,7 +67,7 @@ def test_a_pin_has_checkpointers_and_is_the_same_without(name: str, tmp_path: Pa
     """Every pin has them; they are other packages than its own, with hashes; without the file all else of the pin is equal."""
     known = pin.find(name)
     own, base = {each.name for each in beside(known).own()}, {each.name for each in known.lock.packages()}
-    assert (own & base, set(outliving.PACKAGES) - own, "psycopg-binary" in own) == (set(), set(), True)
+    assert (own & base, set(persistence.PACKAGES) - own, "psycopg-binary" in own) == (set(), set(), True)
     assert beside(known).packages() == (*known.lock.packages(), *beside(known).own())
     copy = Path(shutil.copytree(known.lock.path.parent, tmp_path / name))
     (copy / pin.CHECKPOINTERS).unlink()
@@ -174,7 +174,9 @@ def test_what_a_teams_lock_has_of_them_already_is_not_locked_again(count: int | 
     assert path.read_text() == ("".join(blocks[count:]) if count else "")
     made, published = beside(pin.load(plain)), beside(pin.find(PIN))
     assert {each.name: each.version for each in made.packages()} == {each.name: each.version for each in published.packages()}
-    assert outliving._named(made) == outliving._named(published)
+    known = pin.find(PIN)
+    assert persistence.widened(known, made).packages == persistence.widened(known, published).packages
+    assert persistence.widened(known, made).packages.keys() - known.packages.keys() == set(persistence.PACKAGES)
     assert environment.damage(environment.ensure(made, interpreter.find(None))) is None
 
 

@@ -42,6 +42,7 @@ def test_a_journal_that_is_none_is_unknown_error() -> None:
 LIMITED = """
 import resource, runpy, sys
 most = int(sys.argv[2])
+sys.dont_write_bytecode = True  # cut short by the limit it would be left behind, and no probe could import it any more
 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 runpy.run_path(sys.argv[1], run_name="__main__")
 """

@@ -621,12 +621,12 @@ MEANINGLESS = (
     Row(
         "crash in memory",
         last_step('do = "continue"\ncrash = { when = "before", put = "writes", number = 1 }'),
-        (STEP, "only what outlives the process"),
+        (STEP, "only what is persistent"),
     ),
     Row(
         "processes in memory",
         last_step('do = "concurrently"\nprocesses = true\nsteps = [{ do = "continue" }, { do = "continue" }]'),
-        ("they share nothing but what outlives a process",),
+        ("they share nothing but what is persistent",),
     ),
     Row(
         "killed among several",

@@ -425,10 +425,10 @@ def test_what_cannot_be_read_or_written_leaves_nothing(target: str, out: str, co
 
 
 def test_what_was_received_stands_in_the_picture() -> None:
-    """A call that really was sent shows what its receiver got, and under which key; one that was not shows no such lane."""
+    """A call that really was sent shows what its sink got, and under which key; one that was not shows no such lane."""
     path = record.find("persistent-approvals").revision(None).file("results")
     (found,) = results.read(document.read(path), str(path))["pins"]
     cases = {known["case"]: known for known in found["cases"]}
     sent = picture(cases["sender/crash-after-effect-with-key@sqlite"])
     assert sent.count("gets it by http, key call-a") == 2
-    assert "receiver" not in picture(cases["restart/approve@sqlite"])
+    assert "sink" not in picture(cases["restart/approve@sqlite"])

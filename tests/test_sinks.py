@@ -1,4 +1,4 @@
-"""The receivers: what really arrives is written down before it is answered, and nobody else is heard."""
+"""The sinks: what really arrives is written down before it is answered, and nobody else is heard."""
 
 import http.client
 import json
@@ -25,13 +25,13 @@ ARGS = {"recipient": "engineering@example.invalid", "document": "plän.md"}
 
 @pytest.fixture
 def seen() -> list[Mapping[str, Any]]:
-    """Return what the receivers saw."""
+    """Return what the sinks saw."""
     return []
 
 
 @pytest.fixture
 def sinks(seen: list[Mapping[str, Any]]) -> Iterator[Sinks]:
-    """Give receivers that end with the test."""
+    """Give sinks that end with the test."""
     made = Sinks(seen.append)
     yield made
     made.end()
@@ -149,7 +149,7 @@ def test_nothing_listens_before_it_is_asked_for_or_after_the_end() -> None:
 
 
 def spoken(address: Mapping[str, Any], *parts: bytes) -> bytes:
-    """Say something to the HTTP receiver, hang up on that side, and return the first line of the answer."""
+    """Say something to the HTTP sink, hang up on that side, and return the first line of the answer."""
     with socket.create_connection((address["host"], address["port"]), timeout=10) as connection:
         connection.sendall(b"".join(parts))
         connection.shutdown(socket.SHUT_WR)
@@ -170,7 +170,7 @@ def spoken(address: Mapping[str, Any], *parts: bytes) -> bytes:
 def test_a_strange_request_is_answered_and_seen(
     length: bytes, body: bytes, status: bytes, said: Mapping[str, str], sinks: Sinks, seen: list[Mapping[str, Any]]
 ) -> None:
-    """A body that is cut short is not one that was received; nothing that a sender writes ends the receiver."""
+    """A body that is cut short is not one that was received; nothing that a sender writes ends the sink."""
     address = sinks.address("http")
     head = f"POST /{address['token']}/x HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: ".encode()
     assert spoken(address, head, length, b"\r\n\r\n", body).split()[1] == status
@@ -221,7 +221,7 @@ def test_nobody_is_heard_after_the_end(seen: list[Mapping[str, Any]]) -> None:
     assert [entry.get("refused") for entry in seen[before:]] in ([], ["cut short"])
 
 
-def test_only_the_receivers_can_be_reached(sinks: Sinks) -> None:
+def test_only_the_sinks_can_be_reached(sinks: Sinks) -> None:
     """In a process of its own, with the network blocked, exactly the allowed address answers, and only as long as it is allowed."""
     program = (
         "import sys, http.client; sys.path.insert(0, sys.argv[1]); from probe import network, wire; network.block()\n"

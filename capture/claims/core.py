@@ -5,7 +5,7 @@ from collections.abc import Callable
 from capture.authority import Call, Class, Ruled, Ruling, Token, needs_answer, proposals, received, same
 from capture.claims.conversation import latest
 from capture.claims.readings import by_ruling
-from capture.claims.registry import Fault, Finding, claim, evidence
+from capture.claims.registry import Fault, Finding, claim, counted, evidence
 from capture.history import CaseHistory
 
 _OURS = "Chosen by this project: the meaning of an approval (docs/decisions/0002-authority.md)."
@@ -13,13 +13,11 @@ _VANTAGES = ("prompt", "review", "dispatch")
 
 
 def _faults(found: list[Ruled], expected: Callable[[Ruled], object]) -> tuple[Fault, ...]:
-    counts: dict[str | None, int] = {}
-    faults = []
-    for ruled in found:
-        counts[ruled.call] = counts.get(ruled.call, 0) + 1
-        observed = {"tool": ruled.entry["tool"], "args": ruled.entry["args"]}
-        faults.append(Fault(evidence("dispatch", ruled.call, counts[ruled.call]), expected(ruled), observed))
-    return tuple(faults)
+    names = counted("dispatch", (ruled.call for ruled in found))
+    return tuple(
+        Fault(name, expected(ruled), {"tool": ruled.entry["tool"], "args": ruled.entry["args"]})
+        for name, ruled in zip(names, found, strict=True)
+    )
 
 
 def _gated(history: CaseHistory) -> list[Call]:

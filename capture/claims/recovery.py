@@ -1,8 +1,10 @@
-"""Claims about what outlives a process: the thread, the question that waits in it, and the decision that was given."""
+"""Claims about what is left when a process has ended: the thread, the question in it, and the decision that was given."""
 
-from capture.authority import rulings, shown
+from capture.authority import Ruling, shown
+from capture.claims.readings import by_ruling
 from capture.claims.registry import Fault, Finding, claim, evidence, numbered
 from capture.history import CaseHistory, Entry
+from capture.scenario import ENDS
 
 _PERSISTENCE = "langgraph, its page on persistence: a checkpointer saves the state of a thread, so that it can be taken up later."
 
@@ -10,7 +12,7 @@ _PERSISTENCE = "langgraph, its page on persistence: a checkpointer saves the sta
 @claim(
     "recovery/thread-kept",
     version=1,
-    sentence="A new process finds the thread at the newest checkpoint that was seen of it, or behind it.",
+    sentence="A new process finds the thread at the newest checkpoint that was seen of it.",
     promised=_PERSISTENCE,
     vantages=("checkpoint", "recovered"),
 )
@@ -47,24 +49,32 @@ def question_kept(history: CaseHistory) -> Finding:
     "recovery/decision-kept",
     version=1,
     sentence="A thread that goes on after its process was killed does not ask again for a decision that was given.",
-    promised="Chosen by this project: whoever decided has decided (docs/decisions/0022-outliving-the-process.md).",
+    promised="Chosen by this project: whoever decided has decided (docs/decisions/0022-beyond-one-process.md).",
     vantages=("review", "recovered"),
 )
 def decision_kept(history: CaseHistory) -> Finding:
     """Examine every valid answer given in a step in which the process was killed, if the next one goes on without an answer."""
-    faults, examined = [], 0
-    ran = [number for number, step in history.steps() if step["do"] not in ("kill", "restart")]
-    going_on = {number for number, step in history.steps() if step["do"] == "continue"}
-    for answer in rulings(history).first.answers:
-        following = next((number for number in ran if number > answer.step), 0)
-        if history.outcome(answer.step) == "killed" and following in going_on:
-            examined += 1
-            again = [item.call.id for item in shown(history, following) or [] if item.call.id == answer.call]
-            faults += [Fault(evidence("review", call), None, "asked again") for call in again]
-    return Finding(examined, tuple(faults))
+
+    def find(ruling: Ruling) -> Finding:
+        given = [(answer.call, _next(history, answer.step)) for answer in ruling.answers if _is_cut(history, answer.step)]
+        asked = [(call, {item.call.id for item in shown(history, step) or []}) for call, step in given if step is not None]
+        again = [call for call, calls in asked if call in calls]
+        return Finding(len(asked), tuple(Fault(evidence("review", call), None, "asked again") for call in again))
+
+    return by_ruling(history, find)
+
+
+def _is_cut(history: CaseHistory, step: int) -> bool:
+    return history.outcome(step) == "killed"
+
+
+def _next(history: CaseHistory, step: int) -> int | None:
+    """Return the next step that runs the subject, if it goes on without an answer."""
+    following = [(number, found["do"]) for number, found in history.steps() if number > step and found["do"] not in ENDS]
+    return following[0][0] if following and following[0][1] == "continue" else None
 
 
 def _waiting(history: CaseHistory, entry: Entry) -> list[str]:
     """Return the questions with which the last step before this entry's paused, if it did."""
-    ran = [number for number, _ in history.steps() if number < entry["step"] and history.outcome(number) != "restarted"]
+    ran = [number for number, found in history.steps() if number < entry["step"] and found["do"] not in ENDS]
     return [str(review["question"]) for review in history.of("review", step=ran[-1])] if ran else []

@@ -1,12 +1,13 @@
 """The shape of a claim and of what it finds, and the table of all claims."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from capture.history import CaseHistory
 
-__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "claim", "current", "evidence", "numbered"]
+__all__ = ["CLAIMS", "Claim", "Fault", "Finding", "claim", "counted", "current", "evidence", "numbered"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,14 @@ def claim(
 def evidence(vantage: str, call: str | None, count: int = 1) -> str:
     """Name a piece of evidence by vantage, call and count."""
     return f"{vantage}/{call or 'no call'}/{count}"
+
+
+def counted(vantage: str, calls: Iterable[str | None]) -> Iterator[str]:
+    """Name several pieces of evidence, each by its call and by how many of the call there were up to it."""
+    counts: Counter[str | None] = Counter()
+    for call in calls:
+        counts[call] += 1
+        yield evidence(vantage, call, counts[call])
 
 
 def numbered(vantage: str, count: int) -> str:

@@ -1,21 +1,20 @@
-"""Claims about the wire: what a receiver that really listens got of what was dispatched."""
+"""Claims about the wire: what a sink, which really listens, got of what was dispatched."""
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 
 from capture.authority import Ruling, same
 from capture.claims.readings import by_ruling
-from capture.claims.registry import Fault, Finding, claim, evidence, numbered
+from capture.claims.registry import Fault, Finding, claim, counted, evidence, numbered
 from capture.history import CaseHistory
 from capture.reception import Reception, receptions
 
-_OURS = "Chosen by this project: what a person allowed is what a receiver gets (docs/decisions/0022-outliving-the-process.md)."
+_OURS = "Chosen by this project: what a person allowed is what a sink gets (docs/decisions/0022-beyond-one-process.md)."
 
 
 @claim(
     "wire/as-dispatched",
     version=1,
-    sentence="A receiver gets what a tool dispatched, with exactly its arguments, and nothing else.",
+    sentence="A sink gets what a tool dispatched, with exactly its arguments, and nothing else.",
     promised=_OURS,
     vantages=("dispatch", "wire"),
 )
@@ -33,7 +32,7 @@ def as_dispatched(history: CaseHistory) -> Finding:
 @claim(
     "wire/received-once",
     version=1,
-    sentence="A receiver gets a call that a person approved or edited once.",
+    sentence="A sink gets a call that a person approved or edited once.",
     promised=_OURS,
     vantages=("prompt", "review", "dispatch", "wire"),
 )
@@ -43,7 +42,9 @@ def received_once(history: CaseHistory) -> Finding:
     def find(ruling: Ruling) -> Finding:
         granted = [token.call for token in ruling.tokens]
         found = [one for one in receptions(history, ruling) if one.call in granted]
-        return Finding(len({one.call for one in found}), tuple(_again(found)))
+        first = {evidence("wire", one.call) for one in found}
+        again = [Fault(name, None, _content(one)) for name, one in _named(found) if name not in first]
+        return Finding(len(first), tuple(again))
 
     return by_ruling(history, find)
 
@@ -51,7 +52,7 @@ def received_once(history: CaseHistory) -> Finding:
 @claim(
     "wire/nothing-refused",
     version=1,
-    sentence="A receiver gets nothing of a call that a person rejected, or answered in the tool's place.",
+    sentence="A sink gets nothing of a call that a person rejected, or answered in the tool's place.",
     promised="langchain, HumanInTheLoopMiddleware: a rejected call is not executed; respond skips execution.",
     vantages=("prompt", "review", "wire"),
 )
@@ -61,8 +62,7 @@ def nothing_refused(history: CaseHistory) -> Finding:
     def find(ruling: Ruling) -> Finding:
         refused = ruling.refused()
         found = [one for one in receptions(history, ruling) if one.call in refused]
-        faults = [Fault(evidence("wire", one.call, count), None, _content(one)) for count, one in enumerate(found, start=1)]
-        return Finding(len(refused), tuple(faults))
+        return Finding(len(refused), tuple(Fault(name, None, _content(one)) for name, one in _named(found)))
 
     return by_ruling(history, find)
 
@@ -70,7 +70,7 @@ def nothing_refused(history: CaseHistory) -> Finding:
 @claim(
     "wire/key-shared",
     version=1,
-    sentence="What is received again for one call carries the key of the first, so the receiver can drop it.",
+    sentence="What is received again for one call carries the key of the first, so that whoever gets it can drop it.",
     promised="The idempotency key as web services use it: a request that is repeated has the key of the first.",
     vantages=("dispatch", "wire"),
 )
@@ -79,26 +79,21 @@ def key_shared(history: CaseHistory) -> Finding:
 
     def find(ruling: Ruling) -> Finding:
         found = receptions(history, ruling)
-        calls = [call for call, times in Counter(one.call for one in found).items() if times > 1]
-        faults = [fault for call in calls for fault in _keys(call, [one for one in found if one.call == call])]
-        return Finding(len(calls), tuple(faults))
+        calls = dict.fromkeys(one.call for one in found)
+        several = [same_call for call in calls if len(same_call := [one for one in found if one.call == call]) > 1]
+        return Finding(len(several), tuple(fault for group in several for fault in _unlike(group)))
 
     return by_ruling(history, find)
 
 
-def _again(found: Iterable[Reception]) -> Iterable[Fault]:
-    counts: Counter[str | None] = Counter()
-    for one in found:
-        counts[one.call] += 1
-        if counts[one.call] > 1:
-            yield Fault(evidence("wire", one.call, counts[one.call]), None, _content(one))
+def _named(found: Sequence[Reception]) -> Iterator[tuple[str, Reception]]:
+    return zip(counted("wire", (one.call for one in found)), found, strict=True)
 
 
-def _keys(call: str | None, found: list[Reception]) -> Iterable[Fault]:
+def _unlike(found: Sequence[Reception]) -> Iterator[Fault]:
+    """Yield what came again for a call without the key of the first."""
     first = found[0].key
-    for count, one in enumerate(found[1:], start=2):
-        if first is None or one.key != first:
-            yield Fault(evidence("wire", call, count), first, one.key)
+    yield from (Fault(name, first, one.key) for name, one in list(_named(found))[1:] if first is None or one.key != first)
 
 
 def _ran(one: Reception, history: CaseHistory) -> bool:

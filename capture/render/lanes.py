@@ -128,7 +128,7 @@ def boxes(call: Document) -> list[Box]:
         *_several(call, "reviewer", "decided", call["decided"], _decided),
         *_several(call, "checkpoint", "stored", call["checkpointed"], _stored),
         *_several(call, "tool", "dispatched", dispatched, _dispatched),
-        *_several(call, "receiver", "received", call["sent"] or (), _received),
+        *_several(call, "sink", "received", call["sent"] or (), _received),
         *_several(call, "messages", "reported", call["reported"], _reported),
         _kept(call),
     ]

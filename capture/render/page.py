@@ -2,7 +2,7 @@
 
 from capture.document import Document
 from capture.record import Record
-from capture.render import markdown, outliving
+from capture.render import beyond, markdown
 from capture.render.cells import status
 from capture.render.printable import code
 
@@ -28,7 +28,7 @@ Environment: {markdown.text(packages)}.
 {files}
 Upstream tests, module {code(upstream["module"])} ({code(upstream["module_sha256"])}): {counts}.
 
-{_statements(record, pin)}{_outliving(pin)}{markdown.results(results)}
+{_statements(record, pin)}{_beyond(pin)}{markdown.results(results)}
 Checkpoints are numbered from 1, the oldest first. “Original” is what the scripted model proposed, “replacement” what the
 scripted reviewer put in its place; both stand in full in `results.json`.
 """
@@ -46,12 +46,12 @@ def _statements(record: Record, pin: Document) -> str:
     return markdown.table(("Place", "What the document says, in our words", "Observed"), rows) + "\n"
 
 
-def _outliving(pin: Document) -> str:
-    """Return what outlived a process, a row each, if the revision has such cases."""
-    if not outliving.concerns(pin):
+def _beyond(pin: Document) -> str:
+    """Return what went beyond one process, a row each, if the revision has such cases."""
+    if not beyond.concerns(pin):
         return ""
-    rows = [[code(cells[0]), *map(markdown.text, cells[1:])] for cells in outliving.rows(pin)]
-    return markdown.table(outliving.COLUMNS, rows) + "\n"
+    rows = [[code(cells[0]), *map(markdown.text, cells[1:])] for cells in beyond.rows(pin)]
+    return markdown.table(beyond.COLUMNS, rows) + "\n"
 
 
 def _observed(said: Document, verdicts: Document) -> list[str]:

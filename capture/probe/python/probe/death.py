@@ -17,7 +17,7 @@ def die(journal: Journal, when: str, what: str, **about: Any) -> NoReturn:
     raise AssertionError
 
 
-class Watch:
+class Crash:
     """Counts what is put in a step, and ends the process at the place that the step names."""
 
     def __init__(self, journal: Journal) -> None:
@@ -32,7 +32,7 @@ class Watch:
         with self._lock:
             self._crash, self._counted = crash, 0
 
-    def about(self, when: str, what: str) -> None:
+    def told(self, when: str, what: str) -> None:
         """Take note that something is about to be put, or was, and die if this is the place."""
         with self._lock:
             crash = self._crash

@@ -1,4 +1,4 @@
-"""No network but the receivers of a case, and no other program: what would reach out is refused and remembered.
+"""No network but what a case is given, and no other program: what would reach out is refused and remembered.
 
 This is a guard against what calls out by itself, such as tracing or version checks; it is no sandbox against hostile code.
 """
@@ -30,7 +30,7 @@ before_any_case: list[dict[str, str]] = []
 
 _journals: list[Journal] = []
 
-_allowed: set[tuple[str, int]] = set()
+_allowed: set[tuple[str, int | str]] = set()
 
 
 class NetworkBlocked(PermissionError):
@@ -47,8 +47,8 @@ def watch(journal: Journal) -> None:
     _journals[:] = [journal]
 
 
-def allow(addresses: Iterable[tuple[str, int]]) -> None:
-    """Let these hosts and ports, and no others from now on, be reached: the orchestrator's own receivers."""
+def allow(addresses: Iterable[tuple[str, int | str]]) -> None:
+    """Let these hosts and ports, and no others from now on, be reached: the orchestrator's sinks, a database that was named."""
     _allowed.clear()
     _allowed.update(addresses)
 

@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from typing import Any, TextIO
 
-from probe import network, savers
+from probe import checkpointer, network
 from probe.environment import describe
 from probe.journal import Journal
 from probe.subject import Subject
@@ -84,14 +84,16 @@ class _Server:
     def open(self, request: dict[str, Any]) -> dict[str, Any]:
         """Build the subject of a case, or build it again in the middle of one; the case before, if any, is closed."""
         self.leave()
+        if self._journal is not None:
+            self._journal.close()
         self._cases += 1
         if self._cases % _COLLECTED_AFTER == 0:
             gc.collect()
         self._journal = Journal(Path(request["journal"]))
         sinks = request.get("sinks", {})
-        network.watch(self._journal)
-        network.allow((sink["host"], sink["port"]) for sink in sinks.values())
         place: dict[str, str] = {key: request[key] for key in _PLACE if key in request}
+        network.watch(self._journal)
+        network.allow([*((sink["host"], sink["port"]) for sink in sinks.values()), *checkpointer.addresses(place)])
         self._subject = Subject(request["case"], self._journal, place, sinks)
         if request.get("again"):
             return {"status": self._subject.build_again(request["step"], recovering="branch" not in request)}
@@ -113,16 +115,16 @@ class _Server:
     def close(self, request: dict[str, Any]) -> dict[str, Any]:
         """Leave the case that is open, if one is, and delete what was kept of a thread in a database."""
         self.leave()
-        savers.forget({key: request[key] for key in _PLACE})
+        place = {key: request[key] for key in _PLACE}
+        network.allow(checkpointer.addresses(place))
+        checkpointer.forget(place)
         return {"status": "done"}
 
     def leave(self) -> None:
-        """Leave the case that is open, if one is, with what was kept of its thread."""
+        """Leave the case that is open, if one is; its journal stays open for what is tried between two cases."""
         if self._subject is not None:
             self._subject.close()
-        if self._journal is not None:
-            self._journal.close()
-        self._subject, self._journal = None, None
+        self._subject = None
 
     def _opened(self) -> Subject:
         if self._subject is None:

@@ -10,12 +10,12 @@ from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
 from probe import gate, middleware, updates, ways
-from probe.death import Watch
+from probe.checkpointer import Checkpointer, delegating, is_of_a_driver, is_there
+from probe.death import Crash
 from probe.journal import BRANCH, Journal
 from probe.model import ScriptedModel
 from probe.observer import checkpoints, message_record
 from probe.questions import Impossible, Questions
-from probe.savers import Store, is_of_a_driver, is_there, watched
 from probe.tools import recording_tool
 from probe.ways import Returned
 
@@ -28,7 +28,7 @@ class Subject:
     """An agent built from a case's data, on one thread, and the journal that records what is seen of it."""
 
     def __init__(self, case: dict[str, Any], journal: Journal, place: dict[str, str], sinks: dict[str, Any]) -> None:
-        """Keep the case, where its thread is kept, and the receivers of what its tools send; nothing is built yet."""
+        """Keep the case, where its thread is kept, and the sinks of what its tools send; nothing is built yet."""
         self._case = case
         self._journal = journal
         self._place = place
@@ -36,8 +36,8 @@ class Subject:
         self._known: set[str] = set()
         self._questions = Questions()
         self._paused: list[str] = []
-        self._death = Watch(journal)
-        self._store: Store | None = None
+        self._crash = Crash(journal)
+        self._checkpointer: Checkpointer | None = None
         self._agent: Any = None
 
     def build(self) -> str:
@@ -69,7 +69,7 @@ class Subject:
                 self.look()
                 self._recover()
         except Exception as error:
-            if not self._is_the_store(error):
+            if not self._is_the_checkpointer(error):
                 raise
             return "raised"
         return "done"
@@ -98,15 +98,15 @@ class Subject:
             for record in checkpoints(self._agent, {"configurable": _THREAD}, self._known):
                 self._journal.observe("checkpoint", **record)
         except Exception as error:
-            if not self._is_the_store(error):
+            if not self._is_the_checkpointer(error):
                 raise
 
     def close(self) -> None:
         """Leave what keeps the thread."""
-        if self._store is None:
+        if self._checkpointer is None:
             return
         try:
-            self._store.close()
+            self._checkpointer.close()
         except Exception as error:
             if not is_of_a_driver(error):
                 raise
@@ -115,7 +115,7 @@ class Subject:
         kind = self._case["subject"]["checkpointer"]
         if not is_there(kind):
             raise middleware.Unsupported(f"checkpointer {kind}")
-        self._store = Store(kind, self._place, is_async=self._case["subject"].get("run") == "async")
+        self._checkpointer = Checkpointer(kind, self._place, is_async=self._case["subject"].get("run") == "async")
 
     def _create(self, stack: list[Any]) -> Any:
         tools = [recording_tool(tool, self._journal, self._sinks) for tool in self._case["subject"]["tools"]]
@@ -123,9 +123,9 @@ class Subject:
         return create_agent(model, tools, middleware=stack, checkpointer=self._saver())
 
     def _saver(self) -> Any:
-        if self._store is None or not any("crash" in step for step in self._case["steps"]):
-            return self._store and self._store.saver
-        return watched(self._store.saver, self._death.about)
+        if self._checkpointer is None or not any("crash" in step for step in self._case["steps"]):
+            return self._checkpointer and self._checkpointer.saver
+        return delegating(self._checkpointer.saver, self._crash.told)
 
     def _recover(self) -> None:
         """Record how the thread is found: at which checkpoint, what comes next, what is asked."""
@@ -140,10 +140,10 @@ class Subject:
         )
 
     def _raised(self, error: Exception) -> None:
-        self._is_the_store(error)
+        self._is_the_checkpointer(error)
         self._journal.write("outcome", status="raised", error=type(error).__name__)
 
-    def _is_the_store(self, error: Exception) -> bool:
+    def _is_the_checkpointer(self, error: Exception) -> bool:
         """Tell whether an error is of what keeps the thread, and then say that nothing can be known of the subject any more."""
         if not is_of_a_driver(error):
             return False
@@ -159,7 +159,7 @@ class Subject:
 
     def _do(self, step: dict[str, Any], number: int) -> None:
         """Do one thing and record how it ended."""
-        self._death.expect(step.get("crash"))
+        self._crash.expect(step.get("crash"))
         try:
             if step["do"] == "wait":
                 self._wait()
@@ -176,7 +176,7 @@ class Subject:
         subject = self._case["subject"]
         options = {"durability": subject["durability"]} if "durability" in subject else {}
         given, config = self._given(step, number), self._config(step)
-        execute = self._store.run if self._store and subject.get("run") == "async" else None
+        execute = self._checkpointer.run if self._checkpointer and subject.get("run") == "async" else None
         return ways.run(self._agent, given, config, step.get("through"), execute=execute, options=options)
 
     def _given(self, step: dict[str, Any], number: int) -> Any:

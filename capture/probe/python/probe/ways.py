@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from probe import reports
+from probe.checkpointer import Run
 from probe.middleware import Unsupported, require
-from probe.savers import Run
 
 _MODES = ("values", "updates", "messages", "tasks", "debug")
 

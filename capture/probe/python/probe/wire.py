@@ -1,4 +1,4 @@
-"""The wire: how a tool whose case says so really sends, to a receiver that the orchestrator names."""
+"""The wire: how a tool whose case says so really sends, to a sink that the orchestrator names."""
 
 import http.client
 import json
@@ -15,11 +15,11 @@ _ADDRESS = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9.-]+")
 
 
 class NotReceived(Exception):
-    """The receiver did not take what was sent."""
+    """The sink did not take what was sent."""
 
 
 def send(sink: dict[str, Any], protocol: str, tool: str, args: dict[str, Any], key: str | None) -> None:
-    """Send what a tool was called with; with a `key`, a receiver can tell that something comes again."""
+    """Send what a tool was called with; with a `key`, a sink can tell that something comes again."""
     {"http": _post, "smtp": _mail}[protocol](sink, tool, args, key)
 
 

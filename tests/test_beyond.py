@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -68,7 +69,7 @@ def test_how_often_one_approval_runs(name: str, dispatched: int, published: Mapp
     assert found == dict.fromkeys(found, dispatched)
 
 
-def test_a_receiver_can_tell_what_comes_again_by_its_key(published: Mapping[str, Document]) -> None:
+def test_a_sink_can_tell_what_comes_again_by_its_key(published: Mapping[str, Document]) -> None:
     """What is sent again after a crash has the key of the first where the case sends one, and nothing to tell it by elsewhere."""
     claims = {
         key: {claim["claim"]: claim["verdict"] for claim in published[f"sender/crash-after-effect-{key}@sqlite"]["claims"]}
@@ -139,6 +140,31 @@ def test_a_server_that_is_not_reached_spoils_its_cases_alone(tmp_path: Path) -> 
         "restart/approve@sqlite": ("PASS", None),
         "decisions/approve": ("PASS", None),
     }
+
+
+@pytest.fixture
+def remote(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Give the URL of a server that is reached by the name of its host, as somebody else's is."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {**postgres._SETTINGS, "listen_addresses": "localhost", "port": str(port)}
+    monkeypatch.setattr(postgres, "_SETTINGS", settings)
+    with Postgres(interpreter.find(None)) as server:
+        server.address()
+        yield f"postgresql://postgres@localhost:{port}/postgres"
+
+
+def test_a_server_elsewhere_is_reached_by_its_name(remote: str, tmp_path: Path) -> None:
+    """`--postgres URL` names a host: to look that one up is no attempt of the subject to reach the network."""
+    names = ["restart/approve@postgres", "restart/approve@async,postgres"]
+    found = judged(tmp_path, *names, server=Postgres(interpreter.find(None), remote))
+    assert {name: (row["verdict"], row["reason"]) for name, row in found.items()} == dict.fromkeys(names, ("PASS", None))
+
+
+def test_an_address_that_is_none_is_a_checkpointer_that_is_not_reached(tmp_path: Path) -> None:
+    """What nobody can connect to, because it is no address, says nothing of the subject."""
+    found = judged(tmp_path, "restart/approve@postgres", server=Postgres(interpreter.find(None), "no address at all"))
+    assert found["restart/approve@postgres"]["reason"] == "checkpointer"
 
 
 def test_a_server_that_dies_spoils_the_case_at_hand_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Cases whose thread outlives the process: they run in an environment of their own, the pin's with checkpointers beside it.
+"""Persistence: cases with a persistent checkpointer run in an environment of their own, the pin's with checkpointers beside it.
 
 What they are seen to do joins what was seen in the pin's own environment, of which it must not differ in anything pinned. A pin
 that cannot have the checkpointers does not support such a case, which is said without running it.
@@ -6,7 +6,6 @@ that cannot have the checkpointers does not support such a case, which is said w
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from capture import history
 from capture.case import Case
@@ -15,9 +14,9 @@ from capture.history import CaseHistory, Entry
 from capture.lock import Lock
 from capture.pin import Pin
 from capture.saved import SavedCase, SavedHistory
-from capture.scenario import is_outliving
+from capture.scenario import is_persistent
 
-__all__ = ["KEY", "PACKAGES", "environment", "joined"]
+__all__ = ["KEY", "PACKAGES", "joined", "widened", "without"]
 
 PACKAGES = ("aiosqlite", "langgraph-checkpoint-postgres", "langgraph-checkpoint-sqlite", "psycopg")
 """What keeps a thread beyond its process: the packages that are named in a history, with their versions."""
@@ -28,39 +27,39 @@ KEY = "checkpointers"
 Run = Callable[[Lock, Sequence[Case]], SavedHistory]
 
 
+def widened(pin: Pin, lock: Lock) -> Pin:
+    """Return the pin with the packages of its checkpointers among those that the environment is asked for and held against."""
+    locked = {package.name: package.version for package in lock.packages()}
+    return replace(pin, packages={**pin.packages, **{name: locked[name] for name in PACKAGES if name in locked}})
+
+
 def joined(pin: Pin, seen: SavedHistory, cases: Sequence[Case], run: Run | None) -> SavedHistory:
     """Return what was seen of all cases, in their order: those that the pin's own environment ran, and the others.
 
     `run` runs cases in the environment of a lock; without it, or without a lock, nothing of the others can be run.
     """
-    wanted = [case for case in cases if is_outliving(case.scenario)]
+    wanted = [case for case in cases if is_persistent(case.scenario)]
     if not wanted:
         return seen
-    lock = pin.checkpointers
-    others = run(lock, wanted) if run and lock else _unsupported(seen, wanted)
-    _refuse_another(seen, others)
-    found = {entry.case: entry for entry in (*seen.cases, *others.cases)}
-    named = {KEY: _named(lock)} if run and lock else {}
-    return replace(seen, environment={**seen.environment, **named}, cases=tuple(found[case.id] for case in cases))
-
-
-def environment(entry: Entry, pin: Pin, cases: Iterable[Case]) -> Entry:
-    """Return what a history of these cases begins with: the checkpointers are named if a case needs them and the pin has them."""
-    plain = {key: value for key, value in entry.items() if key != KEY}
-    needed = pin.checkpointers is not None and any(is_outliving(case.scenario) for case in cases)
-    return {**plain, KEY: _named(pin.checkpointers)} if needed and pin.checkpointers else plain
-
-
-def _named(lock: Lock) -> dict[str, Any]:
-    found = {package.name: package.version for package in lock.packages()}
-    return {name: found.get(name) for name in PACKAGES}
-
-
-def _refuse_another(seen: SavedHistory, others: SavedHistory) -> None:
-    """Refuse an environment that differs from the pin's own in what is pinned, or in what the smoke test sees."""
-    one, other = ({key: value for key, value in part.environment.items() if key != KEY} for part in (seen, others))
-    if one != other or [case.digest for case in seen.smoke] != [case.digest for case in others.smoke]:
+    others = run(pin.checkpointers, wanted) if run and pin.checkpointers else _unsupported(seen, wanted)
+    head = _head(pin, others.environment)
+    if without(head) != seen.environment or [case.digest for case in seen.smoke] != [case.digest for case in others.smoke]:
         raise ProbeFailed("the environment with the checkpointers is another one than the pin's")
+    found = {entry.case: entry for entry in (*seen.cases, *others.cases)}
+    return replace(seen, environment=head, cases=tuple(found[case.id] for case in cases))
+
+
+def without(entry: Entry) -> Entry:
+    """Return what a history begins with if none of its cases needs a checkpointer that is named."""
+    return {key: value for key, value in entry.items() if key != KEY}
+
+
+def _head(pin: Pin, entry: Entry) -> Entry:
+    """Tell what of the packages that were read is the pin's, and what its checkpointers'."""
+    read = entry["packages"]
+    named = {name: read[name] for name in PACKAGES if name in read}
+    own = {**entry, "packages": {name: read[name] for name in pin.packages}}
+    return {**own, KEY: named} if named else own
 
 
 def _unsupported(seen: SavedHistory, cases: Iterable[Case]) -> SavedHistory:

@@ -1,4 +1,4 @@
-"""The table of what outlived a process: for each fault and checkpointer, what ran, what was received, asked again and told."""
+"""The table of what went beyond one process: for each fault and checkpointer, what ran, what was received, asked again and told."""
 
 from collections.abc import Iterator
 
