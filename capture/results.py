@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from capture import compact, document
+from capture import compact, document, persistence
 from capture.authority import Call, Ruling, proposals, rulings, same, shown
 from capture.case import Case
 from capture.document import Document
@@ -35,7 +35,7 @@ def of_pin(environment: Entry, digest: str, rows: Sequence[Document], *, trusted
         "packages": environment["packages"],
         "files": environment["files"],
         "blocked": environment["blocked"],
-        **{key: environment[key] for key in ("checkpointers",) if key in environment},
+        **({persistence.KEY: environment[persistence.KEY]} if persistence.KEY in environment else {}),
         "smoke": PASS if trusted else FAIL,
         "history": digest,
         "counts": _counts(rows),

@@ -8,7 +8,7 @@ from capture import demand, environment, results, runs
 from capture.axis import Axis, Release
 from capture.case import Case
 from capture.document import Document
-from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed
+from capture.errors import AuditError, EnvironmentFailed, InputRefused, ProbeFailed, Unresolved
 from capture.interpreter import Interpreter
 from capture.judgement import Judge
 from capture.pin import Pin
@@ -64,7 +64,7 @@ def _untried(release: Release, pin: Pin | None, case: Case, error: AuditError, b
 
 
 def _unmade(axis: Axis, error: AuditError) -> str:
-    if "No solution found" in error.message:
+    if isinstance(error, Unresolved):
         return f"no lock with it {f'and {axis.fixed} ' if axis.fixed else ''}can be resolved"
     return "its first day is not over" if "the first day of" in error.message else "no pin could be made of it"
 

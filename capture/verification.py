@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from capture import document, evidence, rejudgement, results, run_folder
+from capture import document, evidence, persistence, rejudgement, results, run_folder
 from capture.check import Check
 from capture.document import Document
 from capture.errors import InputRefused
@@ -88,14 +88,14 @@ def agreements(found: Document, saved: Mapping[str, Evidence]) -> Iterator[Check
 
 def _agreement(pin: Document, history: SavedHistory) -> Check:
     """Check that results and history are of the same pin, files, packages and scenarios."""
-    head = [history.environment[key] for key in _HEAD] + [[(case.case, case.scenario) for case in history.cases]]
-    results_head = [pin[key] for key in _HEAD] + [[(case["case"], case["digest"]) for case in pin["cases"]]]
+    head = [history.environment.get(key) for key in _HEAD] + [[(case.case, case.scenario) for case in history.cases]]
+    results_head = [pin.get(key) for key in _HEAD] + [[(case["case"], case["digest"]) for case in pin["cases"]]]
     held = head == results_head
     detail = f"{len(history.cases)} cases" if held else "they are not of the same pin, packages, files and cases"
     return Check(f"results and evidence of pin {pin['pin']}", held, detail)
 
 
-_HEAD = ("pin", "packages", "files", "blocked")
+_HEAD = ("pin", "packages", "files", "blocked", persistence.KEY)
 
 
 def _names(record: Record, found: Document, upstream: Document) -> Check:

@@ -32,7 +32,7 @@ from capture.axis import Axis, Release
 from capture.bisection import Outcome, search
 from capture.diff import diff
 from capture.document import Document
-from capture.errors import EnvironmentFailed, InputRefused
+from capture.errors import EnvironmentFailed, InputRefused, Unresolved
 from capture.render import bisected, changes, markdown, terminal
 from capture.trial import Trial
 from capture.workers import Broken
@@ -484,7 +484,7 @@ def test_what_the_fixed_release_does_not_allow_is_known_from_its_wheel() -> None
 @pytest.mark.parametrize(
     ("error", "because"),
     [
-        (EnvironmentFailed("uv pip failed: No solution found when resolving dependencies."), "no lock with it can be resolved"),
+        (Unresolved("uv pip failed: it explains this in many lines."), "no lock with it can be resolved"),
         (EnvironmentFailed("uv pip failed: it said nothing."), "no pin could be made of it"),
         (InputRefused("pin add: the first day of langchain-1.6.0 ends at noon, which is not past."), "its first day is not over"),
     ],

@@ -2,11 +2,13 @@
 
 import pytest
 
+from capture.authority import rulings
 from capture.claims import CLAIMS, current
+from capture.reception import receptions
 from capture.verdict import FAIL, NOT_APPLICABLE, PASS, UNKNOWN, judge, judge_claim
 from tests.miniatures import SUBJECTS
 from tests.subjects import UNGATED, recorded, suite
-from tests.test_authority import A, ask, decide, dispatch, end, history, propose
+from tests.test_authority import A, ask, decide, dispatch, end, history, propose, seen
 
 APPROVE, EDIT, OFF, REJECT = (f"decisions/{name}" for name in ("approve", "edit", "edit-notice-off", "reject"))
 BAD, EACH, MISSPELT, MIXED, RESPOND, SECOND, STREAMED, TURNS = (
@@ -160,3 +162,15 @@ def test_a_claim_says_what_it_means(claim: str) -> None:
     assert found.sentence.endswith(".")
     assert found.promised.endswith(".")
     assert (found.find.__doc__ or "").startswith("Examine ")
+
+
+def test_what_was_received_belongs_to_one_dispatch_each() -> None:
+    """Two calls of the same content that were both sent once are no call that was sent twice."""
+    other = ("b", *A[1:])
+    body = {"protocol": "http", "method": "POST", "path": f"/{A[1]}", "headers": {}, "body": A[2]}
+    entries = [propose(1, A, other), *ask(1, A, other), dispatch(2, A, 1, named=True), dispatch(2, other, 2, named=True)]
+    found = history(
+        [decide(("a", "approve"), ("b", "approve"))], *entries, seen("wire", 2, **body), seen("wire", 2, **body), end(2, "ended")
+    )
+    assert [one.call for one in receptions(found, rulings(found).first)] == ["a", "b"]
+    assert current()["wire/received-once"].find(found).faults == ()

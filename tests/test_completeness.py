@@ -2,13 +2,15 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pytest
 
+from capture import document, record
 from capture.completeness import gap
 from capture.errors import InputRefused
-from capture.history import CaseHistory, from_journal
+from capture.history import CaseHistory, from_journal, read
 from capture.verdict import PASS, UNKNOWN, judge
 from tests.test_authority import A, Entry, ask, at_once, decide, end, history, propose, seen
 from tests.test_doctored import APPROVE, EDIT, OFF, REJECT, Entries, only, published
@@ -113,8 +115,6 @@ def test_a_gap_is_never_pass(gap: str, case: str) -> None:
 
 
 def _claims(case: str) -> list[str]:
-    from capture import record
-
     return next(list(entry["claims"]) for entry in record.find("i05").revision(None).cases if entry["case"] == case)
 
 
@@ -350,3 +350,79 @@ def test_what_is_written_later_explains_nothing_earlier() -> None:
     """A message of the model that nobody saw being spoken is a gap, though the operator writes one in a later step."""
     after = returned(2, "human", "ai", "ai")
     assert reason(observed([{"do": "continue"}, written("ai")], *PAUSED, *after, end(3, "updated"))) == "unobservable"
+
+
+# --- where processes end, and where something is sent
+
+
+@lru_cache
+def beyond() -> dict[str, CaseHistory]:
+    """Return the published histories of the cases that go beyond one process."""
+    path = record.find("persistent-approvals").revision(None).file("history")
+    return {found.case: found for found in read(document.read(path), str(path)).cases}
+
+
+RESTARTED, KILLED, WAITING, LOST, SENT = (
+    "restart/approve@sqlite",
+    "sender/crash-after-effect-with-key@sqlite",
+    "crash/while-paused-then-approve@sqlite",
+    "restart/memory-forgets",
+    "sender/http-approve",
+)
+
+
+def again(vantage: str, step: int) -> Callable[[Entries], None]:
+    """Return what lets an observation of a vantage stand twice."""
+    return lambda entries: entries.append(copy.deepcopy(only(entries, vantage, step=step)))
+
+
+def refused(entries: Entries) -> None:
+    """Let the sink have refused what it got."""
+    only(entries, "wire")["refused"] = "cut short"
+
+
+def died_elsewhere(entries: Entries) -> None:
+    """Let a process have said that it dies in a step that ended as others do."""
+    entries.append(seen("process", 1, event="killed", when="after", what="dispatch"))
+
+
+def a_root_more(entries: Entries) -> None:
+    """Let a thread begin anew although a new process found the one that there was."""
+    only(entries, "checkpoint", step=3)["parent"] = None
+
+
+BEYOND: dict[str, tuple[str, Callable[[Entries], None]]] = {
+    "nothing of what was sent": (SENT, without("wire", 2)),
+    "received more than was sent": (SENT, again("wire", 2)),
+    "received more than was sent, and killed": (KILLED, again("wire", 2)),
+    "received, but refused": (SENT, refused),
+    "killed, and nobody said so": (KILLED, without("process", 2)),
+    "killed while paused, and nobody said so": (WAITING, without("process", 2)),
+    "not killed, but somebody said so": (RESTARTED, died_elsewhere),
+    "nobody looked after the kill": (KILLED, without("recovered", 2)),
+    "nobody looked after the restart": (RESTARTED, without("recovered", 2)),
+    "looked twice": (RESTARTED, again("recovered", 2)),
+    "killed, and seen to end": (KILLED, outcome(2, "ended")),
+    "restarted, and seen to end": (RESTARTED, outcome(2, "ended")),
+    "began anew although it was found": (RESTARTED, a_root_more),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_gap_beyond_one_process_is_noticed(name: str) -> None:
+    """A published history is whole; with one thing missing, or one too many, it is not."""
+    case, change = BEYOND[name]
+    found = beyond()[case]
+    assert gap(found) is None
+    entries = copy.deepcopy([dict(entry) for entry in found.entries])
+    change(entries)
+    assert gap(CaseHistory(found.case, found.scenario, tuple(entries))) is not None
+
+
+def test_what_a_kill_cuts_short_is_no_gap() -> None:
+    """Killed between dispatch and sending, or after entering, a process leaves a beginning; where nothing is, a thread begins."""
+    found = beyond()[KILLED]
+    entries = [entry for entry in found.entries if (entry.get("vantage"), entry["step"]) != ("wire", 2)]
+    assert gap(CaseHistory(found.case, found.scenario, tuple(entries))) is None
+    assert gap(beyond()["crash/tool-entered@sqlite"]) is None
+    assert gap(beyond()[LOST]) is None

@@ -1,5 +1,6 @@
 """Environments: built once, shared, never used half-built; and what a subject in one gets to see of the machine."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from capture import cache, environment, interpreter, pin
+from capture import cache, document, environment, installer, interpreter, pin
 from capture.environment import Environment
 from capture.errors import ProbeFailed
+from capture.lock import Lock
 from capture.recorder import Recorder
 from tests.conftest import Command
 
@@ -148,3 +150,35 @@ def test_runs_beside_one_that_repairs_see_no_damage(empty_cache: Path, command: 
         run.join()
     assert [found.returncode for found in done] == [0] * 4, "\n".join(found.stderr for found in done)
     assert not list((empty_cache / "runs").glob("*/*/journals/probe.log"))
+
+
+def test_what_is_damaged_in_the_installers_cache_is_had_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The installer links what it has; a file that was changed there is fetched again, with its own distribution and no other."""
+    text = pin.find(PIN).lock.path.read_text()
+    blocks = [block for block in re.split(r"(?m)^(?=\S)", text) if block.startswith(("idna==", "sniffio=="))]
+    (tmp_path / "lock.txt").write_text("".join(blocks))
+    lock, python = Lock(tmp_path / "lock.txt", document.digest("".join(blocks).encode())), interpreter.find(None)
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "one"))
+    with next(environment.ensure(lock, python).path.glob("lib/python*/site-packages/idna/core.py")).open("ab") as linked:
+        linked.write(b"# changed")
+    asked: list[tuple[str, ...]] = []
+    kept = installer.run
+    monkeypatch.setattr(installer, "run", lambda *arguments: (asked.append(arguments), kept(*arguments))[1])
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "two"))
+    assert environment.damage(environment.ensure(lock, python)) is None
+    again = [arguments for arguments in asked if "--no-cache" in arguments]
+    assert [[word for word in arguments if word in ("idna", "sniffio", "--reinstall")] for arguments in again] == [["idna"]]
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_what_the_installer_has_is_installed_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once its packages are in the installer's cache, an environment is built in one go and offline."""
+    lock, python = pin.find(PIN).lock, interpreter.find(None)
+    environment.ensure(lock, python)
+    shutil.rmtree(cache.root() / "environments")
+    asked: list[tuple[str, ...]] = []
+    kept = installer.run
+    monkeypatch.setattr(installer, "run", lambda *arguments: (asked.append(arguments), kept(*arguments))[1])
+    assert environment.damage(environment.ensure(lock, python)) is None
+    assert [(arguments[0], "--offline" in arguments) for arguments in asked] == [("venv", False), ("pip", True)]

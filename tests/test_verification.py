@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from capture import document, library
+from capture import document, library, record, results, verification
 from tests.conftest import Command
 
 
@@ -179,3 +179,13 @@ def test_an_exit_code_does_not_depend_on_who_reads(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "capture", "run", "--pin", "nope"], cwd=tmp_path, stderr=write, check=False)
     os.close(write)
     assert done.returncode == 4
+
+
+def test_other_checkpointers_than_those_of_the_evidence_are_noticed() -> None:
+    """What results say of the checkpointers has to be what the history was read to have."""
+    revision = record.find("persistent-approvals").revision(None)
+    found = results.read(document.read(revision.file("results")), "results.json")
+    saved = revision.evidence(found)
+    assert [check.held for check in verification.agreements(found, saved)] == [True]
+    found["pins"][0]["checkpointers"]["psycopg"] = "1"
+    assert [check.held for check in verification.agreements(found, saved)] == [False]
