@@ -152,6 +152,19 @@ def test_runs_beside_one_that_repairs_see_no_damage(empty_cache: Path, command: 
     assert not list((empty_cache / "runs").glob("*/*/journals/probe.log"))
 
 
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Return what the installer is asked from now on; it is asked all the same."""
+    asked: list[tuple[str, ...]] = []
+    kept = installer.run
+
+    def run(*arguments: str) -> str:
+        asked.append(arguments)
+        return kept(*arguments)
+
+    monkeypatch.setattr(installer, "run", run)
+    return asked
+
+
 def test_what_is_damaged_in_the_installers_cache_is_had_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The installer links what it has; a file that was changed there is fetched again, with its own distribution and no other."""
     text = pin.find(PIN).lock.path.read_text()
@@ -162,9 +175,7 @@ def test_what_is_damaged_in_the_installers_cache_is_had_afresh(tmp_path: Path, m
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "one"))
     with next(environment.ensure(lock, python).path.glob("lib/python*/site-packages/idna/core.py")).open("ab") as linked:
         linked.write(b"# changed")
-    asked: list[tuple[str, ...]] = []
-    kept = installer.run
-    monkeypatch.setattr(installer, "run", lambda *arguments: (asked.append(arguments), kept(*arguments))[1])
+    asked = heard(monkeypatch)
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "two"))
     assert environment.damage(environment.ensure(lock, python)) is None
     again = [arguments for arguments in asked if "--no-cache" in arguments]
@@ -177,8 +188,6 @@ def test_what_the_installer_has_is_installed_without_asking(monkeypatch: pytest.
     lock, python = pin.find(PIN).lock, interpreter.find(None)
     environment.ensure(lock, python)
     shutil.rmtree(cache.root() / "environments")
-    asked: list[tuple[str, ...]] = []
-    kept = installer.run
-    monkeypatch.setattr(installer, "run", lambda *arguments: (asked.append(arguments), kept(*arguments))[1])
+    asked = heard(monkeypatch)
     assert environment.damage(environment.ensure(lock, python)) is None
     assert [(arguments[0], "--offline" in arguments) for arguments in asked] == [("venv", False), ("pip", True)]
