@@ -14,7 +14,7 @@ from typing import Any
 
 from capture import scenario as plan
 from capture.history import CaseHistory, Entry
-from capture.question import Call, Item, asked, fits, of_the_tool, same
+from capture.question import Call, Item, asked, declared, fits, of_the_tool, own, same
 
 __all__ = [
     "Answer",
@@ -118,9 +118,24 @@ _FORBID = ("reject", "respond")
 
 
 def proposals(history: CaseHistory, upto: int | None = None) -> list[Call]:
-    """Return the calls that the model proposed, in order, up to a step or in all."""
-    replies = [entry["reply"] for entry in history.of("prompt") if upto is None or entry["step"] <= upto]
-    return [Call(call["id"], call["tool"], call["args"]) for reply in replies if reply for call in reply["calls"]]
+    """Return the calls that the model proposed, in order, up to a step or in all, and the effects that the subject asked about."""
+    steps = [entry["step"] for entry in history.of("step") if upto is None or entry["step"] <= upto]
+    return [call for step in steps for call in (*_replied(history, step), *_guarded(history, step))]
+
+
+def _replied(history: CaseHistory, step: int) -> Iterator[Call]:
+    for entry in history.of("prompt", step=step):
+        for call in entry["reply"]["calls"] if entry["reply"] else ():
+            yield Call(call["id"], call["tool"], call["args"])
+
+
+def _guarded(history: CaseHistory, step: int) -> Iterator[Call]:
+    """Yield the effect of each question that the subject asks by itself, unless the question is about a call of the model."""
+    for review in history.of("review", step=step):
+        question = declared(review, history.scenario)
+        item = own(question, review) if question and "call" not in question else None
+        if item:
+            yield item.call
 
 
 def needs_answer(scenario: Mapping[str, Any], call: Call) -> bool:
@@ -131,10 +146,15 @@ def needs_answer(scenario: Mapping[str, Any], call: Call) -> bool:
 def shown(history: CaseHistory, step: int) -> list[Item] | None:
     """Return what the reviewer was shown when a step paused, call by call, or None if that has no known form.
 
-    What a tool of the case asks by itself is about no call, and not listed.
+    What the subject asks by itself is listed if an effect rests on it; what a tool asks without such a statement is not.
     """
     items: list[Item] = []
     for review in history.of("review", step=step):
+        question = declared(review, history.scenario)
+        if question is not None:
+            item = own(question, review)
+            items += [item] if item else []
+            continue
         if of_the_tool(review, history.scenario):
             continue
         found = asked(review)
@@ -192,10 +212,12 @@ def _is_bad(part: Mapping[str, Any], history: CaseHistory, listed: int) -> bool:
     listing = shown(history, listed)
     if part["do"] != "resume" or not listing:
         return False
-    asked = history.of("review", step=listed)[: part.get("question", 0)]
-    if asked and of_the_tool(asked[-1], history.scenario):
+    asked = history.of("review", step=listed)
+    numbered = asked[: part.get("question", 0)]
+    if numbered and of_the_tool(numbered[-1], history.scenario):
         return False
-    return len(valid(part, listing)) != max(1, len(part.get("decisions", [])))
+    given = part.get("decisions", part.get("answers", []))
+    return len(valid(part, listing, len(asked))) != max(1, len(given))
 
 
 class _Fork(Exception):
@@ -212,6 +234,7 @@ class _Walk:
         self.ruling = Ruling()
         self.gated = frozenset(history.scenario["gated"])
         self.listing: list[Item] = []
+        self.waiting = 0
         self.given: dict[str | None, Token] = {}
 
     def run(self) -> None:
@@ -243,6 +266,7 @@ class _Walk:
         self.ruling.readable &= listing is not None
         self._close({item.call.id for item in listing or []} - set(answered))
         self.listing = listing or []
+        self.waiting = len(self.history.of("review", step=number))
 
     def _recover(self, number: int) -> None:
         """Close the questions that a new process did not find in the thread: there is nobody to whom an answer could go."""
@@ -256,7 +280,7 @@ class _Walk:
 
     def _answer(self, number: int, branch: int | None, part: Mapping[str, Any]) -> list[str | None]:
         """Let the decisions of a step give their tokens; return the calls whose question, one of those listed, they answered."""
-        given = valid(part, self.listing) if self.history.delivered(number, branch) else []
+        given = valid(part, self.listing, self.waiting) if self.history.delivered(number, branch) else []
         for item, decision in given:
             self._decide(number, item, decision)
         return [item.call.id for item, _ in given]
@@ -352,12 +376,14 @@ def received(scenario: Mapping[str, Any], tool: str, args: Mapping[str, Any]) ->
     return args
 
 
-def valid(part: Mapping[str, Any], listing: list[Item]) -> list[tuple[Item, Mapping[str, Any]]]:
+def valid(part: Mapping[str, Any], listing: list[Item], waiting: int) -> list[tuple[Item, Mapping[str, Any]]]:
     """Return the decisions of a step that are answers, by what the reviewer was shown, each with what it answers.
 
     A question is answered as a whole: with one decision for each call in it, in the order shown, each of them offered and in
-    shape, and each meant for the very call in whose place it is.
+    shape, and each meant for the very call in whose place it is. Of several that are `waiting`, an answer says which it is for.
     """
+    if "answers" in part:
+        return list(_named(part, listing)) if part.get("by") == "id" or waiting == 1 else []
     decisions = part.get("decisions", [])
     questions = [list(group) for _, group in groupby(listing, key=lambda item: item.question)]
     return [pair for question in questions for pair in _pairs(question, decisions, part.get("by"), alone=len(questions) == 1)]
@@ -375,6 +401,21 @@ def _pairs(
     if not addressed or len(given) != len(question) or not all(map(_offered, given, question)):
         return []
     return [(item, decision) for item, decision in zip(question, given, strict=True) if decision.get("call") == item.call.id]
+
+
+def _named(part: Mapping[str, Any], listing: list[Item]) -> Iterator[tuple[Item, Mapping[str, Any]]]:
+    """Yield each answer to a question that the subject asks by itself, as the decision that the case says it is."""
+    for answer in part["answers"]:
+        for item in listing:
+            if item.name == answer["question"] and fits(answer.get("value"), item.schema):
+                yield item, _meant(answer)
+
+
+def _meant(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    allowed = answer.get("authorises")
+    if isinstance(allowed, Mapping):
+        return {"type": "edit", "edited_action": {"name": allowed["tool"], "args": allowed["args"]}}
+    return {"type": "approve" if allowed else "reject"}
 
 
 _NEEDS = {"approve": (), "reject": (), "edit": ("edited_action",), "respond": ("message",)}

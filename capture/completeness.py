@@ -38,7 +38,7 @@ def _gaps(history: CaseHistory) -> Iterator[Gap]:
     yield from _checkpoints(history)
 
 
-_BUILT, _RUN = ("built", "raised"), ("paused", "ended", "raised", "killed")
+_BUILT, _RUN = ("built", "raised"), ("paused", "stopped", "ended", "raised", "killed")
 
 _POSSIBLE: Mapping[str, tuple[str, ...]] = {
     "build": _BUILT,
@@ -88,12 +88,12 @@ def _owed(history: CaseHistory, step: int) -> Iterator[Gap]:
 def _moved(history: CaseHistory, step: int) -> bool:
     """Tell whether a step leaves a checkpoint behind: it returned, the model spoke in it, and something keeps the thread."""
     kept = history.scenario["subject"]["checkpointer"] != "none"
-    return kept and bool(history.of("prompt", step=step)) and history.outcome(step) in ("paused", "ended")
+    return kept and bool(history.of("prompt", step=step)) and history.outcome(step) in ("paused", "stopped", "ended")
 
 
 def _shown(history: CaseHistory, step: int, branch: int | None, part: Mapping[str, Any]) -> Iterator[Gap]:
     status = history.ended(step, branch)
-    if status not in ("paused", "ended"):
+    if status not in ("paused", "stopped", "ended"):
         return
     given = "stream" if is_streamed(part) else "output"
     for vantage in (given, "messages"):
@@ -121,9 +121,11 @@ def _prompts(history: CaseHistory) -> Iterator[Gap]:
 
 
 def _others_speak(history: CaseHistory) -> bool:
-    """Tell whether a middleware of the case, beside the gate, may speak for the model: one that limits or retries does."""
-    kinds = {item["kind"] for item in history.scenario["subject"].get("middleware", [])}
-    return any(kind.endswith("Middleware") and kind != GATE for kind in kinds)
+    """Tell whether something beside the model may speak in its place: a middleware that limits or retries, or a node of the case."""
+    subject = history.scenario["subject"]
+    kinds = {item["kind"] for item in subject.get("middleware", [])}
+    says = any("say" in act for node in subject.get("nodes", []) for act in node.get("acts", []))
+    return says or "interrupt" in subject or any(kind.endswith("Middleware") and kind != GATE for kind in kinds)
 
 
 def _sources(history: CaseHistory, upto: int) -> int:
@@ -149,6 +151,8 @@ def _courses(tool: Mapping[str, Any]) -> Iterator[list[str]]:
     yield ["entered", "dispatched", "returned"]
     if "before" in tool:
         yield ["entered", "raised"]
+    if any("ask" in act for act in tool.get("before", [])):
+        yield ["entered", "returned"]
     if "after" in tool:
         yield ["entered", "dispatched", "raised"]
 
@@ -222,7 +226,7 @@ def _last(history: CaseHistory, returned: Entry) -> Iterator[Gap]:
     if leaves and not any(_holds(found, returned, history) for found in leaves):
         yield "unobservable", f"the last checkpoint of step {step} is not of the conversation that it returned"
     for found in leaves if "branch" not in returned else []:
-        if bool(found["next"]) != (history.outcome(step) == "paused"):
+        if bool(found["next"]) != (history.outcome(step) in ("paused", "stopped")):
             yield "unobservable", f"the last checkpoint of step {step} does not agree with how the step ended"
 
 

@@ -38,6 +38,7 @@ _RANKS = (
     "prompt",
     "predicate",
     "middleware",
+    "node",
     "dispatch",
     "wire",
     "process",
@@ -53,7 +54,7 @@ _RANKS = (
 )
 
 
-_LEFT = ("paused", "ended", "built", "updated", "waited", "restarted", "raised", "impossible", "killed")
+_LEFT = ("paused", "stopped", "ended", "built", "updated", "waited", "restarted", "raised", "impossible", "killed")
 
 _RUNS_NOTHING = ("update-state", "wait", *scenario.ENDS)
 
@@ -285,9 +286,11 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _lane(entry: Entry) -> tuple[str, str]:
-    """Return what of an entry keeps parallel calls apart: the middleware and the call; within one, the order is the real one."""
+    """Return what of an entry keeps parallel ones apart: the node, or middleware and call; within one, the order is the real one."""
     if entry.get("vantage") == "wire":
         return entry["protocol"], document.line(entry).decode()
+    if entry.get("vantage") == "node":
+        return entry["node"], ""
     return (
         (entry.get("name", ""), str(entry["call"]))
         if entry.get("vantage") in ("middleware", "predicate") and "call" in entry

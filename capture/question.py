@@ -8,7 +8,7 @@ from capture import document
 from capture.history import Entry
 from capture.scenario import acts
 
-__all__ = ["Call", "Item", "asked", "fits", "of_the_tool", "same"]
+__all__ = ["Call", "Item", "asked", "declared", "fits", "of_the_tool", "own", "same"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Item:
     description: str | None = None
     alone: bool = False
     schema: Mapping[str, Any] | None = None
+    name: str | None = None
+    """What the subject calls the question, if it asks by itself."""
 
 
 def same(left: object, right: object) -> bool:
@@ -46,6 +48,34 @@ def asked(review: Entry) -> list[Item] | None:
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         return _alone(value, review)
     return _together(value, review)
+
+
+_OWN = ("approve", "edit", "reject")
+
+
+def declared(review: Entry, scenario: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return what the case says of a question that its subject asks by itself, or None if the subject has no such question."""
+    value = review["value"]
+    about = value.get("call") if isinstance(value, Mapping) else None
+    for question in scenario["subject"].get("questions", []):
+        if same(question["value"], value) if "value" in question else question["call"] == about:
+            return question  # type: ignore[no-any-return]
+    return None
+
+
+def own(question: Mapping[str, Any], review: Entry) -> Item | None:
+    """Return what a question that the subject asks by itself is about, or None if no effect rests on it.
+
+    One about a call shows the call; of every other the subject says which effect it guards.
+    """
+    if "call" in question:
+        value = review["value"]
+        call = Call(question["call"], str(value.get("name")), _table(value.get("args")))
+    elif "guards" in question:
+        call = Call(question["name"], question["guards"]["tool"], question["guards"]["args"])
+    else:
+        return None
+    return Item(call, _OWN, review["question"], alone=True, schema=review.get("schema"), name=question["name"])
 
 
 def of_the_tool(review: Entry, scenario: Mapping[str, Any]) -> bool:

@@ -313,6 +313,7 @@ def _observed(history: CaseHistory) -> Document:
         for entry in history.of("dispatch")
         if entry["event"] == "entered" and "injected" in entry
     ]
+    special["conversation"] = list(history.final_messages() or []) if "questions" in history.scenario["subject"] else []
     found = {name: observe(history) for name, observe in _OBSERVATIONS.items()}
     return {**found, **{name: seen for name, seen in special.items() if seen}}
 
@@ -320,6 +321,7 @@ def _observed(history: CaseHistory) -> Document:
 _SPECIAL = {
     "predicates": "predicate",
     "middleware": "middleware",
+    "nodes": "node",
     "streams": "stream",
     "wire": "wire",
     "deaths": "process",

@@ -4,7 +4,7 @@ import keyword
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from capture import document
+from capture import document, graph
 from capture.errors import InputRefused
 
 __all__ = [
@@ -128,6 +128,7 @@ def _complaints(scenario: Mapping[str, Any], *, smoke: bool) -> Iterator[str]:
         "ungated", scenario.get("ungated", []), [call["id"] for call in calls if "id" in call], "a call of the script"
     )
     yield from _policies(scenario, calls)
+    yield from graph.complaints(scenario)
     yield from _together(scenario)
     yield from _deaths(scenario)
     yield from _steps(scenario)
@@ -271,14 +272,14 @@ def _twice(key: str, names: list[str]) -> Iterator[str]:
 def _steps(scenario: Mapping[str, Any]) -> Iterator[str]:
     """Yield a complaint for each step that cannot be meant where it stands."""
     steps, turns = scenario["steps"], len(scenario["script"])
-    if steps[0]["do"] != "invoke":
-        yield "key steps.0.do: a case starts with 'invoke'"
+    if steps[0]["do"] != "invoke" and not (graph.is_graph(scenario) and steps[0]["do"] == "resume"):
+        yield "key steps.0.do: a case starts with 'invoke', or with 'resume' if the subject is a graph"
     spoken = 0
     for key, part in parts(scenario):
         if part["do"] == "invoke" and part is not steps[0]:
             yield f"key {key}.do: only the first step is 'invoke'; a later one that speaks is 'message'"
         spoken += part["do"] in ("invoke", "message")
-        if spoken > turns:
+        if spoken > turns and not graph.is_graph(scenario):
             yield f"key {key}: the script is at its end, it has no turn left to answer this"
             return
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from capture.authority import bad_answers, rulings, shown
+from capture.exchange import exchanges
 from capture.history import CaseHistory
 
 __all__ = ["TRIGGERS"]
@@ -139,6 +140,42 @@ def _received(history: CaseHistory) -> bool:
     return bool(history.of("wire"))
 
 
+def _own_question_answered(history: CaseHistory) -> bool:
+    """A question that the subject asks by itself was answered."""
+    return any(one.answered is not None for one in exchanges(history))
+
+
+def _model_called_after_own_answer(history: CaseHistory) -> bool:
+    """The model was called in a step after one in which a question that the subject asks by itself was answered."""
+    answered = [one.answered for one in exchanges(history) if one.answered is not None]
+    return bool(answered) and any(entry["step"] > min(answered) for entry in history.of("prompt"))
+
+
+def _resumed_unasked(history: CaseHistory) -> bool:
+    """A resume was delivered while nobody was asked anything."""
+    waiting = False
+    for number, step in history.steps():
+        if step["do"] == "resume" and not waiting and history.delivered(number, None):
+            return True
+        waiting = bool(history.of("review", step=number)) if history.outcome(number) in ("paused", "stopped", "ended") else waiting
+    return False
+
+
+def _stopped(history: CaseHistory) -> bool:
+    """A step stopped at a breakpoint of the graph."""
+    return any(entry["status"] == "stopped" for entry in history.of("outcome"))
+
+
+def _update_failed(history: CaseHistory) -> bool:
+    """A function that makes a state update of a question or an answer failed."""
+    return any(entry["event"] == "refused" for entry in history.of("node"))
+
+
+def _node_raised(history: CaseHistory) -> bool:
+    """A node of the graph raised what its case makes it raise."""
+    return any(entry["event"] == "raised" for entry in history.of("node"))
+
+
 def _delivered(history: CaseHistory) -> list[Mapping[str, Any]]:
     """Return what the operator did and what reached the subject."""
     done = [(number, branch, part) for number, _ in history.steps() for branch, part in history.parts(number)]
@@ -154,8 +191,11 @@ TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {
     "edit-streamed": _edit_streamed,
     "middleware-acted": _middleware_acted,
     "middleware-acted-after-answer": _middleware_acted_after_answer,
+    "model-called-after-own-answer": _model_called_after_own_answer,
     "model-proposed": _model_proposed,
     "model-raised": _model_raised,
+    "node-raised": _node_raised,
+    "own-question-answered": _own_question_answered,
     "pause-streamed": _pause_streamed,
     "predicate-called": _predicate_called,
     "predicate-called-on-resume": _predicate_called_on_resume,
@@ -164,10 +204,13 @@ TRIGGERS: dict[str, Callable[[CaseHistory], bool]] = {
     "question-asked": _question_asked,
     "ran-again": _ran_again,
     "received": _received,
+    "resumed-unasked": _resumed_unasked,
     "second-answer-delivered": _second_answer_delivered,
     "second-turn-proposed": _second_turn_proposed,
     "state-written": _state_written,
+    "stopped-at-breakpoint": _stopped,
     "text-turn-spoken": _text_turn_spoken,
     "tool-asked": _tool_asked,
     "tool-raised": _tool_raised,
+    "update-failed": _update_failed,
 }

@@ -35,11 +35,13 @@ def complaints(data: Mapping[str, Any]) -> Iterator[str]:
     gated = any(item["kind"] == GATE for item in data["subject"].get("middleware", []))
     if "checkpointer" in vary and data["subject"]["checkpointer"] != "memory":
         yield "key vary.checkpointer: the subject says 'memory' where it varies; each of the others is named"
+    if "interrupt" in vary and ("interrupt" in data["subject"] or "questions" not in data["subject"]):
+        yield "key vary.interrupt: the subject needs questions of its own, and does not say itself how it asks them"
     if "mode" in vary and (not gated or options(data, "interrupt_mode")):
         yield f"key vary.mode: the subject needs a {GATE} that does not say its interrupt_mode itself"
 
 
-_USUAL = {"run": "sync", "mode": "batched", "checkpointer": "memory"}
+_USUAL = {"run": "sync", "mode": "batched", "checkpointer": "memory", "interrupt": "plain"}
 
 
 def _asynchronous(scenario: Scenario) -> Scenario:
@@ -73,4 +75,5 @@ _CHANGES: Mapping[str, Callable[[Scenario], Scenario]] = {
     "async": _asynchronous,
     PER_CALL: _per_call,
     **{kind: _kept_by(kind) for kind in ("sqlite", "postgres")},
+    "updates": lambda scenario: {**scenario, "subject": {**scenario["subject"], "interrupt": "updates"}},
 }

@@ -7,6 +7,7 @@ did not happen. What was not observed is UNKNOWN with a reason, never PASS.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from capture import graph
 from capture.claims import CLAIMS, Claim, Fault, Finding
 from capture.completeness import gap
 from capture.errors import InputRefused
@@ -93,10 +94,11 @@ def merge(judged: Iterable[Judgement], obstacle: str | None, *, triggered: bool)
 
 
 def _observed(history: CaseHistory, vantage: str) -> bool:
-    # No dispatch, no review and nothing received are observations too, as long as somebody was watching.
+    # No dispatch, no review, nothing received and no call of a model that is not there are observations too, as long as somebody was watching.
     built = history.outcome(0) == "built"
     sends = any("sends" in tool for tool in history.scenario["subject"]["tools"])
-    watched = {"dispatch": built, "review": any(history.of("outcome")), "wire": built and sends}
+    silent = built and not graph.speaks(history.scenario)
+    watched = {"dispatch": built, "review": any(history.of("outcome")), "wire": built and sends, "prompt": silent}
     return watched.get(vantage, False) or bool(history.of(vantage))
 
 

@@ -47,10 +47,17 @@ class ScriptedModel(BaseChatModel):
     def _turn(self, messages: list[BaseMessage], number: int) -> dict[str, Any] | None:
         for turn in self.script:
             if turn.get("on_call") == number:
-                return turn
+                return _remembered(turn, messages)
         spoken = sum(isinstance(message, AIMessage) for message in messages)
         turns = [turn for turn in self.script if "on_call" not in turn]
-        return turns[spoken] if spoken < len(turns) else None
+        return _remembered(turns[spoken], messages) if spoken < len(turns) else None
+
+
+def _remembered(turn: dict[str, Any], messages: list[BaseMessage]) -> dict[str, Any]:
+    """Return what is said in a turn: something else where it rests on a fact that no message of the prompt holds."""
+    if "remembers" not in turn or any(turn["remembers"] in str(message.content) for message in messages):
+        return turn
+    return {"text": turn["otherwise"]}
 
 
 def _record(journal: Journal, number: int, messages: list[BaseMessage], turn: dict[str, Any] | None) -> None:

@@ -15,8 +15,9 @@ class Impossible(Exception):
 class Questions:
     """The questions of a thread: those listed last, and every one that was ever listed."""
 
-    def __init__(self) -> None:
-        """Start with none."""
+    def __init__(self, declared: Iterable[Mapping[str, Any]]) -> None:
+        """Start with none; `declared` are those that the subject asks by itself, which have names."""
+        self._declared = {question["name"]: question for question in declared}
         self._listed: list[Any] = []
         self._ever: list[Any] = []
 
@@ -35,6 +36,8 @@ class Questions:
 
     def answer(self, step: Mapping[str, Any]) -> Any:
         """Return the value to resume with, as the step addresses it; raise `Impossible` if its question was never listed."""
+        if "answers" in step:
+            return self._named(step)
         if "decisions" not in step:
             value = step.get("value")
             return {self._numbered(step["question"]): value} if "question" in step else value
@@ -65,6 +68,21 @@ class Questions:
                 return question
         raise Impossible
 
+    def _named(self, step: Mapping[str, Any]) -> Any:
+        answers = [(answer["question"], answer.get("value")) for answer in step["answers"]]
+        if step.get("by") == "id":
+            return {self._called(name).id: value for name, value in answers}
+        return answers[0][1]
+
+    def _called(self, name: str) -> Any:
+        """Return the question that the subject has under a name, one that waits first."""
+        declared = self._declared[name]
+        for question in [*self._listed, *reversed(self._ever)]:
+            value = plain(question.value)
+            if value == declared["value"] if "value" in declared else _about(value) == declared["call"]:
+                return question
+        raise Impossible
+
     def _numbered(self, number: int) -> str:
         if number > len(self._listed):
             raise Impossible
@@ -74,3 +92,7 @@ class Questions:
 def _record(item: Any) -> dict[str, Any]:
     schema = plain(getattr(item, "response_schema", None))
     return {"question": item.id, "value": plain(item.value), **({} if schema is None else {"schema": schema})}
+
+
+def _about(value: Any) -> Any:
+    return value.get("call") if isinstance(value, Mapping) else None

@@ -1,4 +1,4 @@
-"""The subject of a case and what the operator does to it, step by step."""
+"""The subject of a case, an agent or a bare graph, and what the operator does to it, step by step."""
 
 import time
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
-from probe import gate, middleware, updates, ways
+from probe import gate, graph, middleware, updates, ways
 from probe.checkpointer import Checkpointer, delegating, is_of_a_driver, is_there
 from probe.death import Crash
 from probe.journal import BRANCH, Journal
 from probe.model import ScriptedModel
 from probe.observer import checkpoints, message_record
 from probe.questions import Impossible, Questions
-from probe.tools import recording_tool
+from probe.tools import Body, recording_tool
 from probe.ways import Returned
 
 _THREAD = {"thread_id": "thread-1"}
@@ -25,7 +25,7 @@ _NOTHING_MOVES_SECONDS = 0.002
 
 
 class Subject:
-    """An agent built from a case's data, on one thread, and the journal that records what is seen of it."""
+    """An agent or a graph built from a case's data, on one thread, and the journal that records what is seen of it."""
 
     def __init__(self, case: dict[str, Any], journal: Journal, place: dict[str, str], sinks: dict[str, Any]) -> None:
         """Keep the case, where its thread is kept, and the sinks of what its tools send; nothing is built yet."""
@@ -34,7 +34,7 @@ class Subject:
         self._place = place
         self._sinks = sinks
         self._known: set[str] = set()
-        self._questions = Questions()
+        self._questions = Questions(case["subject"].get("questions", []))
         self._paused: list[str] = []
         self._crash = Crash(journal)
         self._checkpointer: Checkpointer | None = None
@@ -118,8 +118,14 @@ class Subject:
         self._checkpointer = Checkpointer(kind, self._place, is_async=self._case["subject"].get("run") == "async")
 
     def _create(self, stack: list[Any]) -> Any:
-        tools = [recording_tool(tool, self._journal, self._sinks) for tool in self._case["subject"]["tools"]]
+        subject = self._case["subject"]
+        asked = subject.get("questions", [])
+        bodies = {data["name"]: Body(data, self._journal, self._sinks, asked) for data in subject["tools"]}
+        tools = [recording_tool(data, bodies[data["name"]]) for data in subject["tools"]]
         model = ScriptedModel(script=self._case["script"], journal=self._journal)
+        if subject["kind"] == "graph":
+            effects = {name: body.run for name, body in bodies.items()}
+            return graph.build(self._case, self._journal, model, tools, effects, self._saver())
         return create_agent(model, tools, middleware=stack, checkpointer=self._saver())
 
     def _saver(self) -> Any:
@@ -218,7 +224,7 @@ class Subject:
 
     def _observe(self, returned: Returned, step: dict[str, Any]) -> None:
         questions = self._questions.ask(returned.interrupts)
-        self._journal.write("outcome", status="paused" if questions else "ended")
+        self._journal.write("outcome", status="paused" if questions else self._left())
         if questions and self._case["subject"]["checkpointer"] != "none":
             self._paused.append(self._agent.get_state({"configurable": _THREAD}).config["configurable"]["checkpoint_id"])
         for question in questions:
@@ -228,4 +234,10 @@ class Subject:
             self._journal.observe("output", keys=sorted(returned.values), **form)
         else:
             self._journal.observe("stream", through=step["through"], **returned.streamed)
-        self._journal.observe("messages", messages=[message_record(message) for message in returned.values["messages"]])
+        # A graph that was resumed before anybody said anything returns no messages.
+        self._journal.observe("messages", messages=[message_record(message) for message in returned.values.get("messages", [])])
+
+    def _left(self) -> str:
+        """Say how a step without a question left the thread: at a breakpoint of the graph, or at its end."""
+        breaks = "interrupt_before" in self._case["subject"]
+        return "stopped" if breaks and self._agent.get_state({"configurable": _THREAD}).next else "ended"
