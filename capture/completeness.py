@@ -121,7 +121,7 @@ def _prompts(history: CaseHistory) -> Iterator[Gap]:
 
 
 def _others_speak(history: CaseHistory) -> bool:
-    """Tell whether something beside the model may speak in its place: a middleware that limits or retries, or a node of the case."""
+    """Tell whether something beside the model may speak in its place: a middleware that limits or retries, or a node."""
     subject = history.scenario["subject"]
     kinds = {item["kind"] for item in subject.get("middleware", [])}
     says = any("say" in act for node in subject.get("nodes", []) for act in node.get("acts", []))

@@ -1,7 +1,7 @@
 """Exchanges: what a subject asked by itself and was answered, as the operator saw it, and the messages that would hold that."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,23 +91,24 @@ def _listed(found: list[Exchange], history: CaseHistory, number: int) -> Iterato
 
 
 def pairs(made: Sequence[Exchange], messages: Sequence[Message]) -> list[Pair]:
-    """Return where the question and the answer of each exchange stand in a conversation, as the ready-made configuration writes them.
+    """Return where question and answer of each exchange stand in a conversation, as the ready-made configuration writes them.
 
     What several exchanges have in common goes to them in turn, and what is left over to the last of them.
     """
-    questions = _dealt([_places(messages, lambda message, one=one: _asks(message, one.asked)) for one in made])
-    answers = []
-    for one, places in zip(made, questions, strict=True):
-        calls = [call["id"] for place in places for call in messages[place].get("calls", [])]
-        taken = one.answered is not None
-        answers.append(
-            _places(messages, lambda message, one=one, calls=calls: _replies(message, one.answer, calls)) if taken else ()
-        )
-    return [Pair(*found) for found in zip(questions, _dealt(answers), strict=True)]
+    questions = _dealt([_questions(one, messages) for one in made])
+    answers = _dealt([_answers(one, places, messages) for one, places in zip(made, questions, strict=True)])
+    return [Pair(*found) for found in zip(questions, answers, strict=True)]
 
 
-def _places(messages: Sequence[Message], holds: Callable[[Message], bool]) -> tuple[int, ...]:
-    return tuple(place for place, message in enumerate(messages) if holds(message))
+def _questions(one: Exchange, messages: Sequence[Message]) -> tuple[int, ...]:
+    return tuple(place for place, message in enumerate(messages) if _asks(message, one.asked))
+
+
+def _answers(one: Exchange, questions: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
+    if one.answered is None:
+        return ()
+    calls = [call["id"] for place in questions for call in messages[place].get("calls", [])]
+    return tuple(place for place, message in enumerate(messages) if _replies(message, one.answer, calls))
 
 
 def _dealt(found: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -79,23 +79,29 @@ def _node(node: _Node, before: list[str], subject: Mapping[str, Any]) -> Iterato
 
 def _act(act: _Node, before: list[_Node], subject: Mapping[str, Any]) -> Iterator[str]:
     asked = [known["ask"] for known in before if "ask" in known]
-    known = {question["name"]: question for question in subject.get("questions", [])}
     speaks = any("model" in earlier for earlier in before)
     if "ask" in act:
-        question = known.get(act["ask"])
-        if question is None or act["ask"] in asked:
-            yield f"{act['ask']!r} is not a question of the subject, or is asked by this node already"
-        elif "call" in question and not speaks:
-            yield f"{act['ask']!r} shows a call, but the model does not speak before it in this node"
-    for name in (*act.get("answers", {}).values(), *([act["if"]] if "if" in act else [])):
-        if name not in asked:
-            yield f"{name!r} is not a question that this node asks before"
-    if "if" in act and act["if"] in known and "goes" not in known[act["if"]]:
+        yield from _ask(act["ask"], asked, subject, speaks=speaks)
+    if "if" in act and any(known["name"] == act["if"] and "goes" not in known for known in subject.get("questions", [])):
         yield f"{act['if']!r} does not say on which answers the subject goes on; give it goes"
     if "proposed" in act and not speaks:
         yield "the model does not speak before it in this node, so it proposed nothing"
     if "effect" in act:
         yield from _effect(act, subject)
+    yield from (f"{name!r} is not a question that this node asks before" for name in _rests_on(act) if name not in asked)
+
+
+def _rests_on(act: _Node) -> list[str]:
+    """Return the questions on whose answers an act rests."""
+    return [*act.get("answers", {}).values(), *([act["if"]] if "if" in act else [])]
+
+
+def _ask(name: str, asked: list[str], subject: Mapping[str, Any], *, speaks: bool) -> Iterator[str]:
+    question = next((known for known in subject.get("questions", []) if known["name"] == name), None)
+    if question is None or name in asked:
+        yield f"{name!r} is not a question of the subject, or is asked by this node already"
+    elif "call" in question and not speaks:
+        yield f"{name!r} shows a call, but the model does not speak before it in this node"
 
 
 def _effect(act: _Node, subject: Mapping[str, Any]) -> Iterator[str]:

@@ -286,7 +286,7 @@ def _ordered(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _lane(entry: Entry) -> tuple[str, str]:
-    """Return what of an entry keeps parallel ones apart: the node, or middleware and call; within one, the order is the real one."""
+    """Return what of an entry keeps parallel ones apart: node, or middleware and call; within one, the order is the real one."""
     if entry.get("vantage") == "wire":
         return entry["protocol"], document.line(entry).decode()
     if entry.get("vantage") == "node":

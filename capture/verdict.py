@@ -94,7 +94,8 @@ def merge(judged: Iterable[Judgement], obstacle: str | None, *, triggered: bool)
 
 
 def _observed(history: CaseHistory, vantage: str) -> bool:
-    # No dispatch, no review, nothing received and no call of a model that is not there are observations too, as long as somebody was watching.
+    # No dispatch, no review, nothing received and no call of a model that is not there are observations too, as long as
+    # somebody was watching.
     built = history.outcome(0) == "built"
     sends = any("sends" in tool for tool in history.scenario["subject"]["tools"])
     silent = built and not graph.speaks(history.scenario)

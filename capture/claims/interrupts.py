@@ -1,7 +1,9 @@
 """Claims about interrupt() itself: what a question leaves behind, what runs again, which question an answer reaches."""
 
+from typing import Any
+
 from capture.claims.registry import Fault, Finding, claim, evidence, numbered
-from capture.exchange import exchanges, states
+from capture.exchange import Exchange, exchanges, states
 from capture.history import CaseHistory
 from capture.question import declared
 
@@ -13,7 +15,7 @@ _INTERRUPTS = "langgraph, its page on interrupts"
 @claim(
     "interrupt/leaves-no-message",
     version=1,
-    sentence="A question asked through interrupt() and its answer are in no message: not returned, not checkpointed, not in a prompt.",
+    sentence="A question of interrupt() and its answer are in no message: not returned, not checkpointed, not in a prompt.",
     promised=f"{_PROPOSAL}: a question and its answer bypass the messages.",
     vantages=("review", "messages", "checkpoint"),
 )
@@ -24,11 +26,13 @@ def leaves_no_message(history: CaseHistory) -> Finding:
     for one in made:
         for vantage in ("messages", "checkpoint", "prompt"):
             for count, entry in enumerate(history.of(vantage), start=1):
-                held = [
-                    value for value in ([one.asked] if one.answered is None else [one.asked, one.answer]) if states(entry, value)
-                ]
-                faults += [Fault(numbered(vantage, count), None, value) for value in held if entry["step"] >= one.opened]
+                held = [value for value in _said(one) if entry["step"] >= one.opened and states(entry, value)]
+                faults += [Fault(numbered(vantage, count), None, value) for value in held]
     return Finding(len(made), tuple(faults))
+
+
+def _said(one: Exchange) -> list[Any]:
+    return [one.asked] if one.answered is None else [one.asked, one.answer]
 
 
 @claim(
@@ -64,7 +68,7 @@ def _asked_by(history: CaseHistory, question: str) -> str | None:
 @claim(
     "interrupt/ids-distinct",
     version=1,
-    sentence="Two different questions of a thread have different ids, so that an answer by id reaches the one that it is meant for.",
+    sentence="Two different questions of a thread have different ids, so that an answer by id reaches the one it is meant for.",
     promised=f"{_INTERRUPTS}: several interrupts are answered by a mapping from the id of each.",
     vantages=("review",),
 )
@@ -75,17 +79,17 @@ def ids_distinct(history: CaseHistory) -> Finding:
         question = declared(review, history.scenario)
         if question:
             asked.setdefault(str(review["question"]), set()).add(str(question["name"]))
-    if len(set().union(*asked.values())) < 2:
-        return Finding(0)
+    several = len(set().union(*asked.values())) > 1
     shared = {name: sorted(questions) for name, questions in asked.items() if len(questions) > 1}
-    return Finding(len(asked), tuple(Fault(f"review/{name}", None, questions) for name, questions in shared.items()))
+    faults = [Fault(f"review/{name}", None, questions) for name, questions in shared.items()]
+    return Finding(len(asked) if several else 0, tuple(faults))
 
 
 @claim(
     "interrupt/answer-kept",
     version=1,
     sentence="A node that fails after it was answered, and is run again, does not ask again.",
-    promised=f"{_INTERRUPTS}: the values of resumes belong to the task that runs the node, and are matched with its interrupts again.",
+    promised=f"{_INTERRUPTS}: the values of resumes belong to the task of the node, and are matched with its interrupts again.",
     vantages=("review",),
 )
 def answer_kept(history: CaseHistory) -> Finding:

@@ -13,13 +13,14 @@ _PROPOSAL = 'The proposal "Extend interrupt() to Support State Updates" (langgra
 @claim(
     "updates/serialized",
     version=1,
-    sentence="When a step returns, the newest checkpoint holds each question that waits, and each that was answered with its answer.",
+    sentence="When a step returns, the newest checkpoint holds each question that waits, and each answered one with its answer.",
     promised=f"{_PROPOSAL}, first consequence: the interaction is serialized with the conversation.",
     vantages=("review", "checkpoint"),
 )
 def serialized(history: CaseHistory) -> Finding:
     """Examine every exchange after every step that returned."""
-    examined, faults = 0, []
+    examined = 0
+    faults: list[Fault] = []
     for number, _ in history.steps():
         held = [entry for entry in history.of("checkpoint") if entry["step"] <= number]
         if not held or history.outcome(number) not in ("paused", "ended"):
@@ -48,7 +49,8 @@ def _missing(made: Sequence[Exchange], messages: Sequence[Message], place: str) 
 )
 def in_next_prompt(history: CaseHistory) -> Finding:
     """Examine every call of the model after a question was answered, with each question that was answered by then."""
-    examined, faults = 0, []
+    examined = 0
+    faults: list[Fault] = []
     for count, prompt in enumerate(history.of("prompt"), start=1):
         made = [one for one in exchanges(history, prompt["step"] - 1) if one.answered is not None]
         examined += len(made)
@@ -68,20 +70,18 @@ def remembered(history: CaseHistory) -> Finding:
     turns = [turn for turn in history.scenario["script"] if "remembers" in turn]
     said = [(count, entry["reply"]) for count, entry in enumerate(history.of("prompt"), start=1) if entry["reply"]]
     resting = [
-        (count, reply, turn) for count, reply in said for turn in turns if reply["text"] in (turn["text"], turn["otherwise"])
-    ]
-    faults = [
         Fault(numbered("prompt", count), turn["text"], reply["text"])
-        for count, reply, turn in resting
-        if reply["text"] != turn["text"]
+        for count, reply in said
+        for turn in turns
+        if reply["text"] in (turn["text"], turn["otherwise"])
     ]
-    return Finding(len(resting), tuple(faults))
+    return Finding(len(resting), tuple(found for found in resting if found.expected != found.observed))
 
 
 @claim(
     "updates/pair-once",
     version=1,
-    sentence="Each question that was answered stands in the conversation once, with its answer once behind it, in the order of asking.",
+    sentence="Each question that was answered stands in the conversation once, its answer once behind it, in the order of asking.",
     promised=f"{_PROPOSAL}: each interrupt becomes a standard part of the history; exactly once is our reading of it.",
     vantages=("review", "messages"),
 )

@@ -159,7 +159,7 @@ class _Acting:
 
     def _speak(self, act: Mapping[str, Any], run: _Run) -> None:
         said: BaseMessage = self._model.invoke([*run.state.get("messages", []), *run.messages])
-        run.messages.append(said)  # type: ignore[arg-type]
+        run.messages.append(said)
         run.calls += said.tool_calls if isinstance(said, AIMessage) else []
 
     def _raise(self, act: Mapping[str, Any], run: _Run) -> None:

@@ -117,7 +117,7 @@ def interrupt(value: Any, config: InterruptConfig) -> Any:
     try:
         update = _update(config, "on_resume_update", question, answer)
     except UpdateRefused as refused:
-        # An error here would leave the bad answer with the task, and langgraph would give it to the node again, whatever comes then.
+        # An error here would leave the bad answer with the task, and langgraph would give it to the node again and again.
         raise _Ends({}, [*before, {"refused": str(refused)}]) from None
     raise _Ends(update, [*before, {"answer": answer}])
 
