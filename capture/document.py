@@ -239,6 +239,9 @@ def _complaint(error: Any) -> str:
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]
         return f"key {key}: the key {missing[0]!r} is missing"
+    if error.validator == "oneOf" and all(branch.keys() == {"required"} for branch in error.validator_value):
+        keys = [" with ".join(branch["required"]) for branch in error.validator_value]
+        return f"key {key}: exactly one of {', '.join(keys)} is needed, not {_short(error.instance)}"
     return f"key {key}: {_rule(error)}, not {_short(error.instance)}"
 
 

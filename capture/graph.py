@@ -17,7 +17,7 @@ _Node = Mapping[str, Any]
 
 def is_graph(scenario: Mapping[str, Any]) -> bool:
     """Tell whether the subject of a scenario is a bare graph."""
-    return bool(scenario["subject"]["kind"] == GRAPH)
+    return bool(scenario["subject"].get("kind") == GRAPH)
 
 
 def questions(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

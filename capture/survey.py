@@ -44,13 +44,19 @@ class Survey:
         return results.read(document.read(path), str(path))
 
     def releases(self) -> list[Pin]:
-        """Return the pins of the range that are shipped, in the order of their versions."""
+        """Return the pins of the range that are shipped, in order, or of those the first for each release of another package."""
         found = [known for known in pin.matching(self.data["pins"]) if (library.pins_folder() / known.name).is_dir()]
+        if "by" in self.data:
+            found = list({known.packages.get(self.data["by"]): known for known in reversed(found)}.values())[::-1]
         if len(found) == 1:
             raise InputRefused(
                 f"{self.folder / library.SURVEY}: key pins: only {found[0].name} matches.", "A survey is of several."
             )
         return found
+
+    def measured(self) -> list[Case]:
+        """Return the cases that are to be surveyed: those that it names, else the suite."""
+        return case.find(self.data["cases"]) if "cases" in self.data else case.contained()
 
     def pins(self) -> list[Pin]:
         """Return the pins of the published results."""

@@ -30,6 +30,20 @@ Answered = tuple[Call, dict[str, Any]]
 class BadAnswer(Exception):
     """An answer that is none: too few or too many decisions, or one that was not offered."""
 
+    error = "ValueError"
+
+
+class UpdateRefused(BadAnswer):
+    """An update function that failed."""
+
+    error = "UpdateRefused"
+
+
+class NodeFailed(BadAnswer):
+    """A node that fails, as its case has it."""
+
+    error = "NodeFailed"
+
 
 def is_gate(item: dict[str, Any]) -> bool:
     """Tell whether a middleware of a case is the one that asks."""
@@ -105,8 +119,8 @@ class Subject:
         step = self.case["steps"][number - 1]
         try:
             self.act(step, number)
-        except BadAnswer:
-            self.journal.write("outcome", status="raised", error="ValueError")
+        except BadAnswer as bad:
+            self.journal.write("outcome", status="raised", error=bad.error)
         else:
             self.report(step)
         self.persist()
@@ -349,6 +363,217 @@ class Subject:
         for record in self.checkpoints:
             self.journal.observe("checkpoint", **record)
         self.checkpoints.clear()
+
+
+class Asking(Subject):
+    """A bare graph without a fault, whose nodes come one after the other and ask by themselves."""
+
+    def __init__(self, *arguments: Any) -> None:
+        """Start with nothing asked."""
+        super().__init__(*arguments)
+        self.declared = {question["name"]: question for question in self.case["subject"].get("questions", [])}
+        self.queue: list[dict[str, Any]] = []
+        self.answers: list[Any] = []
+        self.waiting: dict[str, Any] | None = None
+        self.stopped = False
+
+    def act(self, step: dict[str, Any], number: int) -> None:
+        """Speak on the thread, answer what waits, or go on."""
+        if step["do"] in ("invoke", "message"):
+            self.say({"type": "human", "content": step["text"], "id": f"human-{number}"})
+            nodes = self.case["subject"]["nodes"]
+            self.queue = [node for node in nodes if node.get("on") == step["text"]] or [node for node in nodes if "on" not in node]
+        elif step["do"] == "resume" and self.waiting:
+            self.hear(step["answers"][0]["value"])
+        self.go()
+
+    def go(self) -> None:
+        """Run the nodes that are left, until one asks, or a breakpoint is before one."""
+        stopped, self.stopped = self.stopped, False
+        while self.queue and not self.waiting:
+            name = self.queue[0]["name"]
+            if name in self.case["subject"].get("interrupt_before", []) and not stopped:
+                self.stop()
+                return
+            self.visit(self.queue[0])
+        self.save(*[node["name"] for node in self.queue[:1]])
+
+    def stop(self) -> None:
+        """Stop before a node."""
+        self.stopped = True
+        self.save(self.queue[0]["name"])
+
+    def visit(self, node: dict[str, Any]) -> None:
+        """Run a node from its beginning, once more for each retry that it has."""
+        try:
+            self.run_node(node)
+        except NodeFailed:
+            if "retries" not in node:
+                raise
+            self.retry(node)
+
+    def retry(self, node: dict[str, Any]) -> None:
+        """Run a node again that failed."""
+        self.run_node(node)
+
+    def run_node(self, node: dict[str, Any]) -> None:
+        """Do what a node does, until it asks something that has no answer yet."""
+        asked: list[str] = []
+        for act in node["acts"]:
+            if "before" in act:
+                self.come_before(node, act["before"])
+            elif "ask" in act:
+                asked.append(act["ask"])
+                if len(asked) > len(self.answers):
+                    self.wait_for(self.declared[act["ask"]])
+                    return
+            elif "raise" in act and not self.journal.count("node", event="raised"):
+                self.journal.observe("node", node=node["name"], event="raised", what="NodeFailed")
+                raise NodeFailed
+            elif "effect" in act and self.goes(act, dict(zip(asked, self.answers, strict=False))):
+                self.dispatch(act["effect"], act["args"])
+            elif "model" in act:
+                self.remember()
+        self.queue.pop(0)
+        self.answers = []
+
+    def come_before(self, node: dict[str, Any], what: str) -> None:
+        """Record what a node does before it asks."""
+        self.journal.observe("node", node=node["name"], event="before", what=what)
+
+    def goes(self, act: dict[str, Any], answers: dict[str, Any]) -> bool:
+        """Tell whether an effect is allowed by the answers."""
+        return "if" not in act or answers[act["if"]] in self.declared[act["if"]]["goes"]
+
+    def remember(self) -> None:
+        """Let the model say what it knows, if a message holds it."""
+        turn = self.case["script"][0]
+        knows = any(turn["remembers"] in message["content"] for message in self.messages)
+        reply = {"text": turn["text"] if knows else turn["otherwise"], "calls": []}
+        self.journal.observe("prompt", number=1, messages=list(self.messages), reply=reply)
+        self.say({"type": "ai", "content": reply["text"], "id": "ai-1", "calls": []})
+
+    def wait_for(self, question: dict[str, Any]) -> None:
+        """Put a question."""
+        self.waiting = question
+        if self.updates():
+            call = isinstance(question["value"], dict)
+            calls = [{"id": question["name"], "tool": question["value"]["name"], "args": question["value"]["args"]}] if call else []
+            self.note({"type": "ai", "content": "" if call else question["value"], "calls": calls})
+
+    def hear(self, answer: Any) -> None:
+        """Take an answer; a function that makes an update of it may fail at first."""
+        question = self.waiting
+        if question is None:
+            return
+        if "fails" in question and not self.journal.count("node", event="refused"):
+            self.journal.observe("node", node="ask", event="refused", what=question["name"])
+            self.refuse_update()
+        self.waiting = None
+        self.answers.append(answer)
+        if self.updates() and isinstance(question["value"], dict):
+            self.note({"type": "tool", "content": json.dumps(answer), "answers": question["name"], "status": "success"})
+        elif self.updates():
+            self.note({"type": "human", "content": answer})
+
+    def refuse_update(self) -> None:
+        """Say that the update function failed; the question waits on."""
+        raise UpdateRefused
+
+    def updates(self) -> bool:
+        """Tell whether questions and answers are written into the messages."""
+        return "interrupt" in self.case["subject"]
+
+    def note(self, message: dict[str, Any]) -> None:
+        """Write a question or an answer into the messages."""
+        self.say({**message, "id": f"note-{time.monotonic_ns()}"})
+
+    def name(self, question: dict[str, Any]) -> str:
+        """Return the id of a question."""
+        return f"q-{question['name']}"
+
+    def report(self, step: dict[str, Any]) -> None:
+        """Record what the step returned."""
+        status = "paused" if self.waiting else "stopped" if self.stopped else "ended"
+        self.journal.write("outcome", status=status)
+        if self.waiting:
+            self.journal.observe("review", question=self.name(self.waiting), value=self.waiting["value"])
+        self.journal.observe("output", keys=["__interrupt__", "messages"] if self.waiting else ["messages"])
+        self.journal.observe("messages", messages=self.messages)
+        self.show_checkpoints()
+
+
+class RecordsQuestion(Asking):
+    """Writes question and answer into the messages, although nobody told it to."""
+
+    def updates(self) -> bool:
+        return True
+
+
+class RecordsNothing(Asking):
+    """Writes neither question nor answer into the messages."""
+
+    def updates(self) -> bool:
+        return False
+
+
+class RecordsTwice(Asking):
+    """Writes each question and each answer twice."""
+
+    def note(self, message: dict[str, Any]) -> None:
+        super().note(message)
+        super().note(message)
+
+
+class RenamesMessages(Asking):
+    """Gives every message that it wrote another id at each checkpoint."""
+
+    def save(self, *following: str) -> None:
+        self.messages = [
+            {**message, "id": f"note-{time.monotonic_ns()}"} if message["id"].startswith("note") else message
+            for message in self.messages
+        ]
+        super().save(*following)
+
+
+class GoesOnInPlace(Asking):
+    """Goes on behind the question, and does not run again what stands before it."""
+
+    def come_before(self, node: dict[str, Any], what: str) -> None:
+        if not self.answers:
+            super().come_before(node, what)
+
+
+class SharesIds(Asking):
+    """Gives every question the same id."""
+
+    def name(self, question: dict[str, Any]) -> str:
+        return "q"
+
+
+class ForgetsAnswer(Asking):
+    """Asks again when a node is run again that failed after its answer."""
+
+    def retry(self, node: dict[str, Any]) -> None:
+        self.answers = []
+        super().retry(node)
+
+
+class PassesBreakpoint(Asking):
+    """Runs a node before it stops at the breakpoint before it."""
+
+    def stop(self) -> None:
+        for act in self.queue[0]["acts"]:
+            if "before" in act:
+                self.come_before(self.queue[0], act["before"])
+        super().stop()
+
+
+class HidesUpdateError(Asking):
+    """Says of an update function that failed no more than that something was wrong."""
+
+    def refuse_update(self) -> None:
+        raise BadAnswer
 
 
 class RunsUndecided(Subject):
@@ -776,6 +1001,15 @@ SUBJECTS: dict[str, type[Subject]] = {
     "sends-other": SendsOther,
     "forgets-key": ForgetsKey,
     "opens-socket": OpensSocket,
+    "records-question": RecordsQuestion,
+    "records-nothing": RecordsNothing,
+    "records-twice": RecordsTwice,
+    "renames-messages": RenamesMessages,
+    "goes-on-in-place": GoesOnInPlace,
+    "shares-ids": SharesIds,
+    "forgets-answer": ForgetsAnswer,
+    "passes-breakpoint": PassesBreakpoint,
+    "hides-update-error": HidesUpdateError,
     "crashes": Crashes,
     "raises": Raises,
     "hangs": Hangs,
@@ -814,7 +1048,8 @@ class Server:
         def send(protocol: str, *sent: Any) -> None:
             self.wire.send(sinks[protocol], protocol, *sent)
 
-        self.subject = self.kind(request["case"], journal, request.get("place"), send)
+        kind = Asking if self.kind is Subject and request["case"]["subject"]["kind"] == "graph" else self.kind
+        self.subject = kind(request["case"], journal, request.get("place"), send)
         if request.get("again"):
             self.subject.take_up(request["step"])
             return {"status": "done"}

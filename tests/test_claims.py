@@ -24,7 +24,17 @@ KEYED, SENT_REFUSED, RESTART, CRASH = (
     "crash/tool-after-effect@sqlite",
 )
 
+ASKED, ASKED_TWICE, RETRIED, BREAKPOINT, RECORDED, FAILING = (
+    "interrupt/approve",
+    "interrupt/two-by-id",
+    "interrupt/retried-after-answer",
+    "interrupt/breakpoint",
+    "interrupt-updates/two-in-one-node@updates",
+    "interrupt-updates/answer-update-raises",
+)
+
 CORRECT = {
+    **dict.fromkeys((ASKED, ASKED_TWICE, RETRIED, BREAKPOINT, RECORDED, FAILING), (PASS, None)),
     **dict.fromkeys(VARIED, (PASS, None)),
     **dict.fromkeys((KEYED, SENT_REFUSED, RESTART, CRASH), (PASS, None)),
     **dict.fromkeys((APPROVE, EDIT, OFF, REJECT, UNGATED, BAD, EACH, MISSPELT, MIXED, SECOND, STREAMED, TURNS), (PASS, None)),
@@ -102,6 +112,15 @@ FAULTS = {
     ("runs-refused", SENT_REFUSED): {"core/no-refused-dispatch", "wire/nothing-refused"},
     ("forgets-thread", RESTART): {"recovery/thread-kept", "recovery/question-kept", "messages/one-answer"},
     ("forgets-decision", CRASH): {"recovery/decision-kept"},
+    ("records-question", ASKED): {"interrupt/leaves-no-message"},
+    ("goes-on-in-place", ASKED): {"interrupt/before-runs-again"},
+    ("shares-ids", ASKED_TWICE): {"interrupt/ids-distinct"},
+    ("forgets-answer", RETRIED): {"interrupt/answer-kept"},
+    ("passes-breakpoint", BREAKPOINT): {"interrupt/breakpoint-holds"},
+    ("records-nothing", RECORDED): {"updates/serialized", "updates/in-next-prompt", "updates/remembered", "updates/pair-once"},
+    ("records-twice", RECORDED): {"updates/pair-once", "updates/ids-kept"},
+    ("renames-messages", RECORDED): {"updates/ids-kept"},
+    ("hides-update-error", FAILING): {"updates/error-clear"},
 }
 
 

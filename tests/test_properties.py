@@ -301,6 +301,10 @@ ELSEWHERE = {
         (claim for claim in current() if claim.startswith(("recovery/", "wire/"))),
         "the simulated subject lives in one process and sends nothing: the miniatures do (test_claims.py)",
     ),
+    **dict.fromkeys(
+        (claim for claim in current() if claim.startswith(("interrupt/", "updates/"))),
+        "the simulated subject asks through the middleware alone: the miniatures ask by themselves (test_claims.py)",
+    ),
 }
 
 

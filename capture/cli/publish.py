@@ -28,18 +28,20 @@ def command(record: str, cases: tuple[str, ...], python: str | None) -> None:
 
     if folder := library.survey_folder(record):
         if cases:
-            raise click.UsageError("A survey is of the whole suite; --case is for records.")
+            raise click.UsageError("A survey says itself which cases it is of; --case is for records.")
         click.echo(f"published {_survey(folder, python)}")
     else:
         click.echo(f"published {_record(record, cases, python)}")
 
 
 def _survey(folder: Path, python: str | None) -> Path:
-    from capture import cache, case, interpreter, runs, survey
+    from capture import cache, interpreter, runs, survey
+    from capture.postgres import Postgres
 
     found = survey.load(folder)
-    plan = runs.Plan(interpreter.find(python), cache.new_run(), fresh=True)
-    survey.publish(found, runs.run_pins(found.releases(), case.contained, plan))
+    interpreted = interpreter.find(python)
+    plan = runs.Plan(interpreted, cache.new_run(), fresh=True, postgres=Postgres(interpreted))
+    survey.publish(found, runs.run_pins(found.releases(), found.measured, plan))
     return folder
 
 

@@ -50,7 +50,7 @@ def command(
     if folder := library.survey_folder(record):
         if revision or skip_upstream or wheelhouse or archive:
             raise click.UsageError("A survey has no revisions and no upstream tests, and comes from the locks of its pins.")
-        return _survey(folder, python, out, form)
+        return _survey(folder, python, out, postgres, form)
     if python is None and archive is None:
         click.get_current_context().call_on_close(ahead.end)
         ahead.start_for(record)
@@ -72,12 +72,14 @@ def command(
     return _exit(document, measured.results)
 
 
-def _survey(folder: Path, python: str | None, out: Path | None, form: str) -> int:
+def _survey(folder: Path, python: str | None, out: Path | None, postgres: str | None, form: str) -> int:
     from capture import cache, interpreter, runs, survey
     from capture.check import report
+    from capture.postgres import Postgres
 
     surveyed = survey.load(folder)
-    plan = runs.Plan(interpreter.find(python), out or cache.new_run(), fresh=True)
+    interpreted = interpreter.find(python)
+    plan = runs.Plan(interpreted, out or cache.new_run(), fresh=True, postgres=Postgres(interpreted, postgres))
     measured = runs.run_pins(surveyed.pins(), cache_of(surveyed.suite), plan)
     document = report("reproduce", surveyed.name, None, survey.compare(surveyed, measured), measured.results)
     show_checks(document, form)

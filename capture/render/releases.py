@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from capture.document import Document
-from capture.render import markdown
+from capture.render import markdown, side_by_side
 from capture.render.printable import code
 from capture.render.report.history import Turn, changes_by_pin
 from capture.transitions import transitions
@@ -46,6 +46,7 @@ def survey(name: str, about: Mapping[str, Any], results: Document) -> str:
     counts = [
         (code(pin["pin"]), *(str(pin["counts"][verdict]) for verdict in VERDICTS), code(pin["history"] or "none")) for pin in pins
     ]
+    both = side_by_side.tables(results, about.get("by")) + "\n" if side_by_side.concerns(results) else ""
     limits = "".join(f"- {markdown.text(limit)}\n" for limit in about["limits"])
     return f"""# {markdown.text(about["title"])}
 
@@ -56,7 +57,7 @@ picture and every claim. `dispatch-audit reproduce {name}` measures all of it ag
 `dispatch-audit verify {name}` judges the saved evidence in `histories.jsonl` again without running anything, and
 `dispatch-audit transitions results/{name}` says it case by case and claim by claim.
 
-## Which release changed what
+{both}## Which release changed what
 
 {len(pins)} releases, {len({row["case"] for pin in pins for row in pin["cases"]})} cases. A release that is not named changed no
 verdict of a case. UNKNOWN (unsupported) means that a release lacks what the case needs.

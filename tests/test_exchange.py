@@ -1,0 +1,222 @@
+"""What a subject asked by itself and was answered, as a history shows it, and where a conversation holds that."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from capture.authority import proposals, rulings
+from capture.claims import current
+from capture.exchange import exchanges, pairs
+from capture.history import CaseHistory
+from tests.test_authority import Entry, classes, end, history, seen, verdict
+
+Step = Mapping[str, Any]
+
+SEND: dict[str, Any] = {"tool": "send", "args": {"to": "x"}}
+PAY: dict[str, Any] = {"tool": "pay", "args": {"sum": "1"}}
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "send", "value": {"name": "approve", "args": {"title": "Send?"}}, "goes": ["yes"], "guards": SEND},
+    {"name": "pay", "value": "Pay?", "goes": ["yes"], "guards": PAY},
+    {"name": "who", "value": "Who?"},
+    {"name": "call", "call": "call-1", "goes": ["yes"]},
+]
+VALUES = {question["name"]: question.get("value") for question in QUESTIONS}
+
+
+def asking(steps: Sequence[Step], *entries: Entry | list[Entry]) -> CaseHistory:
+    """Return a history of a bare graph that asks these questions."""
+    found = history(steps, *entries, gated=("send", "pay"))
+    subject = {"kind": "graph", "tools": [], "questions": QUESTIONS, "nodes": [{"name": "ask", "acts": [{"ask": "send"}]}]}
+    return replace(found, scenario={**found.scenario, "subject": subject, "script": []})
+
+
+def put(step: int, *names: str, number: str = "q") -> list[Entry]:
+    """Return a pause with these questions."""
+    return [end(step, "paused"), *(seen("review", step, question=f"{number}-{name}", value=VALUES[name]) for name in names)]
+
+
+def said(name: str, value: Any = "yes", allowed: Any = None) -> dict[str, Any]:
+    """Return an answer, and what it allows."""
+    return {"question": name, "value": value, **({} if allowed is None else {"authorises": allowed})}
+
+
+def resume(*answers: Step, by: str | None = None) -> dict[str, Any]:
+    """Return a step that answers."""
+    return {"do": "resume", "answers": list(answers), **({"by": by} if by else {})}
+
+
+def ran(step: int, effect: Mapping[str, Any], call: str | None = None, invocation: int = 1) -> Entry:
+    """Return the effect of a node."""
+    named = {} if call is None else {"call": call}
+    return seen("dispatch", step, event="dispatched", invocation=invocation, **effect, **named)
+
+
+YES, NO = said("send", allowed=True), said("send", "no")
+
+
+@pytest.mark.parametrize(
+    ("answer", "effect", "kind"),
+    [
+        (YES, SEND, "authorised"),
+        (YES, {**SEND, "args": {"to": "y"}}, "altered"),
+        (YES, PAY, "altered"),
+        (NO, SEND, "refused"),
+        (said("send", allowed={"tool": "send", "args": {"to": "y"}}), {**SEND, "args": {"to": "y"}}, "authorised"),
+        (said("send", allowed={"tool": "send", "args": {"to": "y"}}), SEND, "altered"),
+        (said("pay", allowed=True), SEND, "undecided"),
+        (said("who", "Ann"), SEND, "undecided"),
+    ],
+)
+def test_an_answer_allows_what_the_case_says_of_it(answer: Step, effect: Mapping[str, Any], kind: str) -> None:
+    """An answer gives a token for the effect that its question guards, or for the one that the case names; without it, none."""
+    assert classes(asking([resume(answer)], put(1, "send"), ran(2, effect), end(2, "ended"))) == [kind]
+
+
+def test_a_second_effect_of_one_answer_is_repeated() -> None:
+    """A node that runs again dispatches again what was allowed once."""
+    found = asking(
+        [resume(YES), resume(said("who", "Ann"))], put(1, "send"), ran(2, SEND), put(2, "who"), ran(3, SEND), end(3, "ended")
+    )
+    assert classes(found) == ["authorised", "repeated"]
+
+
+def test_a_run_with_no_input_answers_nothing() -> None:
+    """What a node does on the answer to another question, or on none, is undecided."""
+    found = asking(
+        [resume(YES), {"do": "continue"}], put(1, "send"), put(2, "pay"), ran(3, SEND), ran(3, PAY, None, 2), end(3, "ended")
+    )
+    assert classes(found) == ["authorised", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("by", "waiting", "kinds"), [(None, ("send", "who"), ["undecided"]), ("id", ("send", "who"), ["authorised"])]
+)
+def test_of_several_questions_an_answer_says_which_it_is_for(by: str | None, waiting: tuple[str, ...], kinds: list[str]) -> None:
+    """A bare answer while two questions wait, of which one guards nothing, is no answer; one by id is."""
+    assert classes(asking([resume(YES, by=by)], put(1, *waiting), ran(2, SEND), end(2, "ended"))) == kinds
+
+
+def test_an_answer_before_the_question_gives_nothing() -> None:
+    """A yes to what nobody was asked yet allows nothing."""
+    assert classes(asking([resume(YES)], end(1, "stopped"), ran(2, SEND), end(2, "ended"))) == ["undecided"]
+
+
+def test_an_answer_that_does_not_fit_the_schema_shown_gives_nothing() -> None:
+    """A question that shows a schema of its answer is not answered by what does not fit it."""
+    review = seen("review", 1, question="q", value=VALUES["send"], schema={"type": "object"})
+    assert classes(asking([resume(YES)], end(1, "paused"), review, ran(2, SEND), end(2, "ended"))) == ["undecided"]
+
+
+def test_a_question_about_a_call_guards_what_it_shows() -> None:
+    """A question that shows a call of the model gives a token for that call as it was shown."""
+    shown = seen("review", 1, question="q", value={"call": "call-1", "name": "send", "args": {"to": "x"}})
+    prompt = seen(
+        "prompt", 1, number=1, messages=[], reply={"text": "", "calls": [{"id": "call-1", "tool": "send", "args": {"to": "x"}}]}
+    )
+    other = {"tool": "send", "args": {"to": "y"}}
+    steps = [resume(said("call", allowed=True))]
+    assert classes(asking(steps, prompt, end(1, "paused"), shown, ran(2, SEND, "call-1"), end(2, "ended"))) == ["authorised"]
+    assert classes(asking(steps, prompt, end(1, "paused"), shown, ran(2, other, "call-1"), end(2, "ended"))) == ["altered"]
+
+
+def test_a_token_left_is_a_fault_once_the_run_has_ended() -> None:
+    """What a person allowed and the graph did not do is no authorised dispatch."""
+    assert verdict(asking([resume(YES)], put(1, "send"), end(2, "ended")), "authorised-dispatch") == ("FAIL", None)
+
+
+def test_each_effect_that_was_asked_about_is_a_call_of_its_own() -> None:
+    """The effect that a question guards is one row of the results, under the name of the question."""
+    found = asking([resume(YES)], put(1, "send"), put(2, "pay"))
+    assert [(call.id, call.tool) for call in proposals(found)] == [("send", "send"), ("pay", "pay")]
+    assert rulings(found).first.readable
+
+
+def test_a_question_that_the_subject_does_not_declare_has_no_known_form() -> None:
+    """Asked something else than it says, the subject's history cannot be read, so nothing about it passes."""
+    found = asking([], end(1, "paused"), seen("review", 1, question="q", value="Something else?"))
+    assert not rulings(found).first.readable
+
+
+def told(found: CaseHistory, upto: int | None = None) -> list[tuple[str, int | None, Any]]:
+    """Return exchanges as their name, the step that answered, and the answer."""
+    return [(one.question["name"], one.answered, one.answer) for one in exchanges(found, upto)]
+
+
+def test_an_exchange_is_a_question_and_the_answer_to_it() -> None:
+    """Two questions in turn have their answers in turn; before a step, only what was said by then is there."""
+    found = asking([resume(YES), resume(said("who", "Ann"))], put(1, "send"), put(2, "who"), end(3, "ended"))
+    assert told(found) == [("send", 2, "yes"), ("who", 3, "Ann")]
+    assert told(found, 2) == [("send", 2, "yes"), ("who", None, None)]
+
+
+def test_an_answer_in_a_step_that_did_not_return_counts_if_nobody_asks_again() -> None:
+    """After a step that raised or was killed, the next that returns says whether the answer was taken."""
+    taken = asking([resume(YES), {"do": "continue"}], put(1, "send"), end(2, "raised"), end(3, "ended"))
+    again = asking([resume(YES), {"do": "continue"}], put(1, "send"), end(2, "raised"), put(3, "send"))
+    assert told(taken) == [("send", 2, "yes")]
+    assert told(again) == [("send", None, None)]
+    assert told(taken, 2) == [("send", None, None)]
+
+
+def test_what_was_answered_behind_a_checkpoint_is_no_exchange_once_the_thread_went_back() -> None:
+    """A replay of the first pause forgets what came after it, and its question is asked anew."""
+    back = {"do": "replay", "at": {"paused": 1}}
+    found = asking([resume(YES), back, resume(NO)], put(1, "send"), end(2, "ended"), put(3, "send"), end(4, "ended"))
+    assert told(found) == [("send", 4, "no")]
+
+
+def test_a_question_that_is_listed_no_more_and_was_not_answered_waits_no_longer() -> None:
+    """A thread that goes on without an answer has no exchange of it."""
+    found = asking([{"do": "message", "text": "x"}], put(1, "send"), end(2, "ended"))
+    assert told(found) == []
+
+
+@pytest.mark.parametrize("upto", [2, 3])
+def test_an_answer_that_was_never_delivered_is_none(upto: int) -> None:
+    """A step that was impossible answers nothing."""
+    found = asking([resume(YES), resume(YES)], put(1, "send"), end(2, "impossible"), end(3, "impossible"))
+    assert told(found, upto) == [("send", None, None)]
+
+
+def ai(text: str, name: str, *calls: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message of the assistant."""
+    return {"type": "ai", "content": text, "id": name, "calls": list(calls)}
+
+
+def test_a_pair_is_found_in_words_and_as_a_call() -> None:
+    """A text is a message, what looks like a tool call is a call with its result."""
+    found = asking([resume(YES), resume(said("who", "Ann"))], put(1, "send"), put(2, "who"), end(3, "ended"))
+    call = {"id": "ask-1", "tool": "approve", "args": {"title": "Send?"}}
+    messages = [
+        ai("", "m1", call),
+        {"type": "tool", "content": "yes", "answers": "ask-1", "status": "success", "id": "m2"},
+        ai("Who?", "m3"),
+        {"type": "human", "content": "Ann", "id": "m4"},
+    ]
+    assert [(pair.questions, pair.answers) for pair in pairs(exchanges(found), messages)] == [((0,), (1,)), ((2,), (3,))]
+    other = [*messages[:1], {**messages[1], "answers": "ask-9"}, *messages[2:]]
+    assert [(pair.questions, pair.answers) for pair in pairs(exchanges(found), other)] == [((0,), ()), ((2,), (3,))]
+
+
+def test_the_same_question_twice_has_two_pairs() -> None:
+    """What is asked again in another turn is found in its own place, and what is too many is left to the last."""
+    steps = [resume(said("who", "Ann")), {"do": "message", "text": "again"}, resume(said("who", "Bob"))]
+    found = asking(steps, put(1, "who"), end(2, "ended"), put(3, "who", number="r"), end(4, "ended"))
+    messages = [ai("Who?", "m1"), {"type": "human", "content": "Ann"}, ai("Who?", "m3"), {"type": "human", "content": "Bob"}]
+    assert [(pair.questions, pair.answers) for pair in pairs(exchanges(found), messages)] == [((0,), (1,)), ((2,), (3,))]
+    more = [*messages, ai("Who?", "m5")]
+    assert [pair.questions for pair in pairs(exchanges(found), more)] == [(0,), (2, 4)]
+    once = current()["updates/pair-once"].find
+    kept = seen("messages", 4, messages=messages)
+    assert once(replace(found, entries=(*found.entries, kept))).faults == ()
+    assert len(once(replace(found, entries=(*found.entries, seen("messages", 4, messages=more)))).faults) == 1
+
+
+def test_a_pair_in_another_order_than_it_was_asked_is_a_fault() -> None:
+    """An answer before its question, or a question before one that was asked earlier, is not the conversation that took place."""
+    found = asking([resume(said("who", "Ann"))], put(1, "who"), end(2, "ended"))
+    messages = [{"type": "human", "content": "Ann", "id": "m1"}, ai("Who?", "m2")]
+    finding = current()["updates/pair-once"].find(replace(found, entries=(*found.entries, seen("messages", 2, messages=messages))))
+    assert (finding.examined, len(finding.faults)) == (1, 1)
