@@ -117,7 +117,7 @@ def _unfit(found: Document) -> Iterator[str]:
         yield from (
             f"pin {known['pin']}, case {name} is UNKNOWN ({reason})"
             for name, reason in reasons.items()
-            if reason in ("environment", "error", "timeout", "smoke")
+            if reason in ("checkpointer", "environment", "error", "timeout", "smoke")
         )
 
 

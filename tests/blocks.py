@@ -10,7 +10,7 @@ from capture.case import all_cases
 from capture.claims import CLAIMS
 from capture.cli import commands
 from capture.document import Document
-from capture.render import lanes, markdown, releases
+from capture.render import lanes, markdown, releases, side_by_side
 from capture.render.cells import COLUMNS, row, status
 from capture.render.printable import code
 
@@ -62,6 +62,13 @@ def since() -> str:
     found = survey.load(library.records_folder() / "releases")
     digest = document.digest(document.read(found.folder / survey.RESULTS))
     return f"{releases.table(found.published)}\n{code(survey.RESULTS)} of this survey: sha256:{digest}\n"
+
+
+def interrupts() -> str:
+    """Return what the survey of interrupt() found of the proposal, point by point, with what cites it."""
+    found = survey.load(library.records_folder() / "interrupt-state-updates")
+    digest = document.digest(document.read(found.folder / survey.RESULTS))
+    return f"{side_by_side.points(found.published)}\n{code(survey.RESULTS)} of this survey: sha256:{digest}\n"
 
 
 def suite() -> str:

@@ -33,8 +33,9 @@ def works(version: str, folder: Path) -> str:
     python = place / "bin" / "python"
     installer.run("pip", "install", "--quiet", "--python", str(python), "--exclude-newer", until, f"langgraph=={version}")
     done = subprocess.run([python, "-I", CHECK, REFERENCE], capture_output=True, text=True, check=False, timeout=120)
-    said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()[-1:]
-    return "works" if said == [f"works with langgraph {version}"] else " ".join(said) or "nothing was said"
+    said = "".join((done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()[-1:])
+    # Behind an opening bracket stands where something was not found, which is another folder each time.
+    return "works" if said == f"works with langgraph {version}" else said.partition(" (")[0] or "nothing was said"
 
 
 def _tried(version: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.reference import works
 
-SMALLEST, NEWEST = "0.2.55", "1.2.23"
+SMALLEST, NEWEST = "0.2.55", "1.2.24"
 
 
 @pytest.mark.parametrize("version", [SMALLEST, NEWEST])

@@ -16,22 +16,34 @@ from tests.conftest import Command
 RELEASES = library.records_folder() / "releases"
 
 
-def test_the_published_survey_is_verified(command: Command) -> None:
+@pytest.mark.parametrize("name", survey.all_names())
+def test_a_published_survey_is_verified(name: str, command: Command) -> None:
     """Digests, evidence, judgement and renderings hold, without anything being run."""
-    done = command("verify", "releases", "--format", "json")
+    done = command("verify", name, "--format", "json")
     found = json.loads(done.stdout)
     assert (done.returncode, [check for check in found["checks"] if not check["held"]]) == (0, []), done.stderr
     names = {check["check"] for check in found["checks"]}
     assert {"README.md", "report.html", "judged again", "SHA256SUMS, survey.toml"} <= names
-    assert command("rejudge", "./results/releases").returncode == 4
-    assert command("rejudge", "releases").returncode == 0
+    assert command("rejudge", f"./results/{name}").returncode == 4
+    assert command("rejudge", name).returncode == 0
 
 
-def test_it_is_every_shipped_release_and_stays_small() -> None:
-    """All stable releases that have a pin, in their order, in less than five megabytes."""
-    found = survey.load(RELEASES)
+@pytest.mark.parametrize("name", survey.all_names())
+def test_it_is_of_every_release_that_it_names_and_stays_small(name: str) -> None:
+    """All releases that it is of, in their order, in less than five megabytes."""
+    found = survey.load(library.records_folder() / name)
     assert [pin["pin"] for pin in found.published["pins"]] == [pin.name for pin in found.releases()]
-    assert sum(path.stat().st_size for path in RELEASES.iterdir()) < 5_000_000
+    assert sum(path.stat().st_size for path in found.folder.iterdir()) < 5_000_000
+
+
+def test_a_survey_by_a_package_has_one_pin_for_each_release_of_it() -> None:
+    """Each release of langgraph stands once, with the first release of langchain that took it."""
+    found = survey.load(library.records_folder() / "interrupt-state-updates").releases()
+    every = survey.load(RELEASES).releases()
+    versions = [pin.packages["langgraph"] for pin in found]
+    assert versions == list(dict.fromkeys(pin.packages["langgraph"] for pin in every))
+    firsts = [next(pin.name for pin in every if pin.packages["langgraph"] == version) for version in versions]
+    assert [pin.name for pin in found] == firsts
 
 
 def turns(case: str, claim: str | None) -> dict[str, tuple[str, str]]:

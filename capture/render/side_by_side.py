@@ -8,7 +8,7 @@ from capture.render import markdown
 from capture.render.cells import status
 from capture.render.printable import code
 
-__all__ = ["concerns", "tables"]
+__all__ = ["concerns", "points", "tables"]
 
 _REFERENCE = "updates"
 
@@ -27,18 +27,23 @@ def tables(results: Document, by: str | None) -> str:
     newest = " ".join(filter(None, (by, labels[-1])))
     found = _by_case(results)
     pairs = list(_pairs(found))
-    points = markdown.table(("Point", "interrupt()", "Reference implementation"), _points(found, pairs))
     cases = markdown.table(("Case", "What it asks", "interrupt()", "Reference implementation"), _cases(found, pairs, labels))
     return f"""## The proposal, point by point
 
 In how many of the cases that examine it each point holds, at {markdown.text(newest)}, the newest release here.
 
-{points}
+{points(results)}
 ## Case by case
 
 Where a verdict changed from one release to another, each stands behind the release that it begins with.
 
 {cases}"""
+
+
+def points(results: Document) -> str:
+    """Return in how many cases each point holds at the newest release, as Markdown."""
+    found = _by_case(results)
+    return markdown.table(("Point", "interrupt()", "Reference implementation"), _points(found, list(_pairs(found))))
 
 
 def _by_case(results: Document) -> _Rows:
