@@ -16,7 +16,7 @@ from tests.mutants.operators import Mutant, mutants
 
 ROOT = Path(__file__).parents[2]
 
-JUDGE = ("authority", "question", "verdict", "results", "claims/*")
+JUDGE = ("authority", "question", "exchange", "verdict", "results", "claims/*")
 
 TESTS = (
     "trigger",
@@ -31,6 +31,9 @@ TESTS = (
     "mutants",
     "ids",
     "compact",
+    "exchange",
+    "claims",
+    "own_claims",
 )
 
 ENOUGH = 95
