@@ -34,7 +34,7 @@ class Item:
     alone: bool = False
     schema: Mapping[str, Any] | None = None
     name: str | None = None
-    """What the subject calls the question, if it asks by itself."""
+    """What the subject calls the question, if it asks by itself; then it is the case that says what an answer allows."""
 
 
 def same(left: object, right: object) -> bool:
@@ -48,9 +48,6 @@ def asked(review: Entry) -> list[Item] | None:
     if isinstance(value, Mapping) and value.get("type") == "tool_approval":
         return _alone(value, review)
     return _together(value, review)
-
-
-_OWN = ("approve", "edit", "reject")
 
 
 def declared(review: Entry, scenario: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -75,7 +72,7 @@ def own(question: Mapping[str, Any], review: Entry) -> Item | None:
         call = Call(question["name"], question["guards"]["tool"], question["guards"]["args"])
     else:
         return None
-    return Item(call, _OWN, review["question"], alone=True, schema=review.get("schema"), name=question["name"])
+    return Item(call, (), review["question"], schema=review.get("schema"), name=question["name"])
 
 
 def of_the_tool(review: Entry, scenario: Mapping[str, Any]) -> bool:

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from capture import results
 from capture.authority import proposals, rulings
 from capture.claims import current
-from capture.exchange import exchanges, pairs
+from capture.exchange import exchanges, pairs, written
 from capture.history import CaseHistory
+from capture.verdict import judge_claim
 from tests.test_authority import Entry, classes, end, history, seen, verdict
 
 Step = Mapping[str, Any]
@@ -109,6 +111,46 @@ def test_an_answer_that_does_not_fit_the_schema_shown_gives_nothing() -> None:
     assert classes(asking([resume(YES)], end(1, "paused"), review, ran(2, SEND), end(2, "ended"))) == ["undecided"]
 
 
+def test_an_answer_that_fits_the_schema_shown_gives_its_token() -> None:
+    """It is the value of the answer that is held against the schema."""
+    review = seen("review", 1, question="q", value=VALUES["send"], schema={"const": "yes"})
+    assert classes(asking([resume(YES)], end(1, "paused"), review, ran(2, SEND), end(2, "ended"))) == ["authorised"]
+
+
+def test_a_row_says_what_was_allowed_and_what_came_of_it() -> None:
+    """Each effect that was asked about is a row, with what an answer allowed in the words of a decision."""
+    other = {"tool": "send", "args": {"to": "y"}}
+    steps = [resume(said("send", allowed=other)), resume(said("pay", "no"))]
+    entries = [
+        put(1, "send"),
+        ran(2, other, "send"),
+        put(2, "pay"),
+        end(3, "ended"),
+        seen("messages", 3, messages=[ai("Hi", "m1")]),
+    ]
+    node = seen("node", 2, node="ask", event="before", what="look-up")
+    found = asking(steps, *entries, node)
+    whole = replace(found, scenario={**found.scenario, "question": "?", "trigger": "own-question-answered"})
+    row = results.row(whole, ["core/no-altered-dispatch@1"], trusted=True)
+    assert [(call["call"], call["decided"], call["dispatched"]) for call in row["calls"]] == [
+        ("send", [{"type": "edit", "edited_action": {"name": "send", "args": {"to": "y"}}}], [other]),
+        ("pay", [{"type": "reject"}], []),
+    ]
+    assert row["observations"]["conversation"] == [ai("Hi", "m1")]
+    assert row["observations"]["nodes"] == [{"step": 2, "node": "ask", "event": "before", "what": "look-up"}]
+    silent = results.row(replace(whole, entries=whole.entries[:-2]), ["core/no-altered-dispatch@1"], trusted=True)
+    assert "conversation" not in silent["observations"]
+
+
+@pytest.mark.parametrize(("acts", "prompted"), [([{"ask": "who"}], True), ([{"model": True}], False)])
+def test_that_no_model_was_called_is_seen_where_there_is_none(acts: list[Mapping[str, Any]], prompted: bool) -> None:
+    """A claim that needs the prompts can be judged of a graph without a model, and not of one whose model nobody saw."""
+    found = asking([resume(YES)], put(1, "send"), ran(2, SEND), end(2, "ended"))
+    subject = {**found.scenario["subject"], "nodes": [{"name": "ask", "acts": [{"ask": "send"}]}, {"name": "x", "acts": acts}]}
+    judged = judge_claim(replace(found, scenario={**found.scenario, "subject": subject}), current()["core/no-undecided-dispatch"])
+    assert (judged.examined > 0) == prompted
+
+
 def test_a_question_about_a_call_guards_what_it_shows() -> None:
     """A question that shows a call of the model gives a token for that call as it was shown."""
     shown = seen("review", 1, question="q", value={"call": "call-1", "name": "send", "args": {"to": "x"}})
@@ -178,6 +220,49 @@ def test_an_answer_that_was_never_delivered_is_none(upto: int) -> None:
     """A step that was impossible answers nothing."""
     found = asking([resume(YES), resume(YES)], put(1, "send"), end(2, "impossible"), end(3, "impossible"))
     assert told(found, upto) == [("send", None, None)]
+
+
+def test_of_two_that_wait_an_answer_by_id_takes_one() -> None:
+    """The other waits on; a bare answer takes neither."""
+    by_id = asking([resume(YES, by="id")], put(1, "send", "who"), put(2, "who"))
+    bare = asking([resume(YES)], put(1, "send", "who"), put(2, "send", "who"))
+    neither = asking([resume(YES)], put(1, "send", "who"), end(2, "ended"))
+    assert told(by_id) == [("send", 2, "yes"), ("who", None, None)]
+    assert told(bare) == [("send", None, None), ("who", None, None)]
+    assert told(neither) == []
+
+
+def test_a_question_that_is_asked_again_after_its_answer_is_another_exchange() -> None:
+    """Once a step returned that did not ask it, the answer is settled."""
+    steps = [resume(said("who", "Ann")), {"do": "message", "text": "x"}]
+    found = asking(steps, put(1, "who"), end(2, "stopped"), put(3, "who"))
+    assert told(found) == [("who", 2, "Ann"), ("who", None, None)]
+
+
+def test_a_thread_that_goes_back_keeps_what_was_answered_by_then() -> None:
+    """Back at the second pause, the first answer stands and what was open is asked anew."""
+    back = {"do": "replay", "at": {"paused": 2}}
+    ann, bob = said("who", "Ann"), said("who", "Bob")
+    steps = [resume(YES), resume(ann), back, resume(bob)]
+    found = asking(steps, put(1, "send"), put(2, "who"), end(3, "ended"), put(4, "who"), end(5, "ended"))
+    assert told(found) == [("send", 2, "yes"), ("who", 5, "Bob")]
+    first = asking([resume(YES), {**back, "at": {"paused": 1}}], put(1, "send"), end(2, "raised"), put(3, "send"))
+    assert told(first) == [("send", None, None)]
+
+
+def test_of_several_at_once_one_that_was_delivered_is_enough() -> None:
+    """A part that was impossible does not keep the other from answering."""
+    both = {"do": "concurrently", "steps": [resume(YES), resume(said("who", "Ann"))]}
+    entries = [{**end(2, "ended"), "branch": 1}, {**end(2, "impossible"), "branch": 2}]
+    assert told(asking([both], put(1, "send"), *entries)) == [("send", 2, "yes")]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("as it is", "as it is"), ({"b": "ü", "a": True}, '{"a": true, "b": "ü"}'), (None, "null"), ([1], "[1]")]
+)
+def test_how_a_value_is_written(value: Any, text: str) -> None:
+    """A text as it is, everything else as JSON with its keys in order and its letters as they are."""
+    assert written(value) == text
 
 
 def ai(text: str, name: str, *calls: Mapping[str, Any]) -> dict[str, Any]:

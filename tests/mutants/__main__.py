@@ -34,6 +34,7 @@ TESTS = (
     "exchange",
     "claims",
     "own_claims",
+    "beyond_claims",
 )
 
 ENOUGH = 95
