@@ -11,8 +11,7 @@ from capture.bisection import Outcome
 from capture.diff import diff, hides, said
 from capture.document import Document
 from capture.pin import Pin
-from capture.render.script import script
-from capture.scenario import is_contained
+from capture.render.script import is_shown, script
 from capture.trial import Trial
 
 __all__ = ["report"]
@@ -92,7 +91,7 @@ def _sides(asked: Asked, last: Trial | None, first: Trial | None) -> dict[str, A
     return {
         "difference": diff(results.build([last.results]), results.build([first.results])),
         "helpers": _helpers(last.pin, first.pin),
-        "script": {"text": script([asked.case]), **commands} if is_contained(asked.case.scenario) else None,
+        "script": {"text": script([asked.case]), **commands} if is_shown(asked.case) else None,
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["GRAPH", "complaints", "is_graph", "questions", "speaks"]
+__all__ = ["GRAPH", "complaints", "is_graph", "precedes", "questions", "speaks"]
 
 GRAPH = "graph"
 """The kind of subject that is a bare graph of nodes."""
@@ -23,6 +23,12 @@ def is_graph(scenario: Mapping[str, Any]) -> bool:
 def questions(scenario: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return what the subject asks by itself, by name."""
     return {question["name"]: question for question in scenario["subject"].get("questions", [])}
+
+
+def precedes(node: _Node, nodes: list[_Node]) -> str:
+    """Return what a node follows: what it says, the start if it waits for a text there or is the first, else the one before it."""
+    place = nodes.index(node)
+    return str(node.get("after", "start" if "on" in node or not place else nodes[place - 1]["name"]))
 
 
 def speaks(scenario: Mapping[str, Any]) -> bool:

@@ -121,7 +121,7 @@ def test_a_row_says_what_was_allowed_and_what_came_of_it() -> None:
     """Each effect that was asked about is a row, with what an answer allowed in the words of a decision."""
     other = {"tool": "send", "args": {"to": "y"}}
     steps = [resume(said("send", allowed=other)), resume(said("pay", "no"))]
-    entries = [
+    entries: list[Entry | list[Entry]] = [
         put(1, "send"),
         ran(2, other, "send"),
         put(2, "pay"),

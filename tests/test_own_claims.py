@@ -72,7 +72,7 @@ def returned(step: int, *messages: Mapping[str, Any]) -> Entry:
     return seen("messages", step, messages=list(messages))
 
 
-WHO_ANSWERED = [put(1, "who"), end(2, "ended")]
+WHO_ANSWERED: list[Entry | list[Entry]] = [put(1, "who"), end(2, "ended")]
 
 LEAVES_NO_MESSAGE: list[tuple[Any, int, list[Fault]]] = [
     ([*WHO_ANSWERED, returned(2, human("hi"))], 1, []),
@@ -172,7 +172,12 @@ def test_a_node_that_failed_does_not_ask_again(steps: Any, entries: Any, examine
 )
 def test_nothing_behind_a_breakpoint_runs(entries: list[Entry], faults: list[Fault]) -> None:
     """Of the nodes that come next, in the step that stopped."""
-    stop = [end(1, "stopped"), point(1), point(1, following=["look", "__end__"], name="d"), end(2, "ended")]
+    stop: list[Entry | list[Entry]] = [
+        end(1, "stopped"),
+        point(1),
+        point(1, following=["look", "__end__"], name="d"),
+        end(2, "ended"),
+    ]
     assert finds("interrupt/breakpoint-holds", found([CONTINUE], *stop, *entries)) == (1, faults)
 
 
@@ -223,7 +228,7 @@ def test_what_the_model_remembers(texts: list[str | None], examined: int, faults
     assert finds("updates/remembered", found([], *entries, end(1, "ended"))) == (examined, faults)
 
 
-BOTH = [put(1, "send"), put(2, "who"), end(3, "ended")]
+BOTH: list[Entry | list[Entry]] = [put(1, "send"), put(2, "who"), end(3, "ended")]
 
 ONCE: list[tuple[list[Mapping[str, Any]], list[Fault]]] = [
     ([CALL, result("yes"), *PAIR], []),
@@ -273,7 +278,13 @@ def test_a_message_keeps_its_id(entries: list[Entry], examined: int, faults: lis
 def test_a_message_before_the_question_was_asked_is_another_one() -> None:
     """The same words, said earlier, do not count."""
     steps = [{"do": "message", "text": "x"}, resume(WHO)]
-    entries = [end(1, "ended"), point(1, ai("Who?", "z")), put(2, "who"), point(2, ASKED, name="d"), end(3, "ended")]
+    entries: list[Entry | list[Entry]] = [
+        end(1, "ended"),
+        point(1, ai("Who?", "z")),
+        put(2, "who"),
+        point(2, ASKED, name="d"),
+        end(3, "ended"),
+    ]
     assert finds("updates/ids-kept", found(steps, *entries)) == (1, [])
 
 

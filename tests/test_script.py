@@ -19,8 +19,9 @@ import pytest
 
 from capture import case, environment, interpreter, pin
 from capture.case import Case
+from capture.errors import InputRefused
 from capture.history import CaseHistory
-from capture.render.script import script
+from capture.render.script import is_shown, script
 from tests.conftest import Command
 from tests.seen import seen_at
 
@@ -43,10 +44,12 @@ json.dump({name: run(name, text) for name, text in texts.items()}, sys.stdout)
 
 ALONE = ("decisions/approve", "decisions/edit", "decisions/edit-notice-off", "decisions/reject")
 
-RACING = ("dispatch", "middleware", "predicate", "asked")
+RACING = ("before", "dispatch", "middleware", "predicate", "asked")
 """What parallel calls print in an order that they race for."""
 
 PROCESSES = os.cpu_count() or 1
+
+SCRIPTED = [known for known in case.contained() if is_shown(known)]
 
 Line = tuple[str, Any]
 
@@ -56,7 +59,7 @@ Observed = tuple[Mapping[str, list[Line]], Mapping[str, CaseHistory]]
 @pytest.fixture(scope="module")
 def observed() -> Observed:
     """Return what the scripts of the suite print, and what the probe sees, by case; both run at the same time."""
-    cases = case.contained()
+    cases = SCRIPTED
     # Written and read in one thread: CPython before 3.11.9 loses count if several make syntax trees at once.
     texts = [{known.id: script([known]) for known in cases[start::PROCESSES]} for start in range(PROCESSES)]
     with ThreadPoolExecutor() as pool:
@@ -119,6 +122,9 @@ def inside(found: CaseHistory, number: int) -> Iterator[Line]:
     for entry in found.of("middleware", step=number):
         if entry["name"] in counters(found):
             yield "middleware", (entry["name"], entry["event"], entry["call"])
+    for entry in found.of("node", step=number):
+        if entry["event"] == "before":
+            yield "before", entry["what"]
     for entry in found.of("dispatch", step=number):
         if entry["event"] == "dispatched":
             yield "dispatch", (entry["tool"], entry["args"])
@@ -162,7 +168,7 @@ def exactly(line: Line) -> str:
     return json.dumps(line, sort_keys=True)
 
 
-@pytest.mark.parametrize("known", case.contained(), ids=lambda known: known.id)
+@pytest.mark.parametrize("known", SCRIPTED, ids=lambda known: known.id)
 def test_the_script_sees_what_the_probe_saw(known: Case, observed: Observed) -> None:
     """The script of a case shows what the journal holds, and never ends with a traceback, where the subject can be built."""
     printed, seen = observed
@@ -222,6 +228,34 @@ def test_text_in_a_script_is_only_text() -> None:
     known = varied({"tools": [tool], "middleware": []}, question=hostile, steps=[{"do": "invoke", "text": hostile}])
     assert script([known]).isascii()
     assert ("message", ("human", hostile, [], None)) in lines_of([known])["test/varied"]
+
+
+def test_text_in_the_script_of_a_graph_is_only_text() -> None:
+    """What a graph asks, says and is answered stays text, whatever stands in it."""
+    hostile = '"\'"""\n\\{}\u202e import os  # if paused'
+    question = {"name": "sure", "value": hostile, "goes": [hostile], "guards": {"tool": "class", "args": {"to": hostile}}}
+    acts = [{"before": hostile}, {"ask": "sure"}, {"effect": "class", "args": {"to": hostile}, "if": "sure"}, {"say": hostile}]
+    subject = {
+        "kind": "graph",
+        "checkpointer": "memory",
+        "tools": [{"name": "class", "description": "d", "parameters": ["to"], "returns": ""}],
+        "questions": [question],
+        "nodes": [{"name": "ask", "on": hostile, "acts": acts}],
+    }
+    steps = [{"do": "invoke", "text": hostile}, {"do": "resume", "answers": [{"question": "sure", "value": hostile}], "by": "id"}]
+    known = Case("test/graph", {"question": hostile, "gated": [], "script": [], "steps": steps, "subject": subject}, ())
+    assert script([known]).isascii()
+    lines = lines_of([known])["test/graph"]
+    assert ("asked", hostile) in lines
+    assert ("dispatch", ("class", {"to": hostile})) in lines
+    assert lines[-1] == ("message", ("ai", hostile, [], None))
+
+
+def test_what_is_in_no_package_has_no_script() -> None:
+    """A case that asks through the reference implementation is refused, as one beyond a process is."""
+    for name in ("interrupt-updates/colour@updates", "interrupt/restarted@sqlite"):
+        with pytest.raises(InputRefused, match=name):
+            script(case.find([name]))
 
 
 def test_an_option_that_is_no_identifier_is_no_code() -> None:

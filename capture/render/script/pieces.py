@@ -27,7 +27,9 @@ _IMPORTS: Mapping[str, tuple[str, ...]] = {
     "langchain_core.outputs": ("ChatGeneration", "ChatResult"),
     "langchain_core.tools": ("InjectedToolCallId", "tool"),
     "langgraph.checkpoint.memory": ("InMemorySaver",),
-    "langgraph.types": ("Command", "interrupt"),
+    "langgraph.graph": ("END", "MessagesState", "START", "StateGraph"),
+    "langgraph.prebuilt": ("ToolNode",),
+    "langgraph.types": ("Command", "RetryPolicy", "interrupt"),
     "pydantic": ("create_model",),
 }
 
@@ -44,12 +46,18 @@ _STATE: Mapping[str, str] = {
     "questions": "questions = {}  # the id of the latest question about each call",
     "batches": "batches = []  # the ids of the questions about all calls of a turn",
     "listed": "listed = []  # the ids of the questions that the last step asked",
+    "failed": "failed = Counter()  # how often each node has failed",
+    "own": "own = []  # every question that was asked",
 }
 """What a script keeps in mind, anew for each case."""
 
 _PIECES: Mapping[str, str] = {
     "ModelFailed": """
 class ModelFailed(Exception):
+    pass
+""",
+    "NodeFailed": """
+class NodeFailed(Exception):
     pass
 """,
     "ToolFailed": """
@@ -63,6 +71,7 @@ class ScriptedModel(BaseChatModel):
     script: list
     on_call: dict = {}
     raise_on: list = []  # if raise_on
+    remembers: list = []  # if remembers
     number: int = 0
 
     @property
@@ -78,6 +87,9 @@ class ScriptedModel(BaseChatModel):
             raise ModelFailed  # if raise_on
         spoken = sum(isinstance(message, AIMessage) for message in messages)
         text, calls = self.on_call[self.number] if self.number in self.on_call else self.script[spoken]
+        for fact, known, otherwise in self.remembers:  # if remembers
+            if text == known and not any(fact in str(said.content) for said in messages):  # if remembers
+                text = otherwise  # if remembers
         message = AIMessage(text, tool_calls=calls, id=f"ai-{self.number}")  # if ids
         return ChatResult(generations=[ChatGeneration(message=message)])  # if ids
         return ChatResult(generations=[ChatGeneration(message=AIMessage(text, tool_calls=calls))])  # unless ids
@@ -275,6 +287,12 @@ def pick(found, key):
     except LookupError:
         raise Impossible from None
 """,
+    "question_id": '''
+def question_id(wanted):
+    """Return the id of the latest question that asks this, or that is about this call."""
+    about = [item.value.get("call") if isinstance(item.value, dict) else None for item in own]
+    return pick([item.id for item, call in zip(own, about) if wanted in (item.value, call)], -1)
+''',
     "before": '''
 def before(node):
     """Return the checkpoints after which this node comes, the oldest first."""
@@ -294,9 +312,11 @@ def show_state(output):
             batches.append(interrupt.id)  # if batches
     in_order = sorted(output.get("__interrupt__", ()), key=lambda item: json.dumps(item.value, sort_keys=True))  # if listed
     listed[:] = [interrupt.id for interrupt in in_order]  # if listed
+    own.extend(output.get("__interrupt__", ()))  # if own
     if output.get("__interrupt__"):  # if paused
         paused.append(agent.get_state(config).config)  # if paused
-    for message in output["messages"]:
+    for message in output.get("messages", ()):  # if graph
+    for message in output["messages"]:  # unless graph
         calls = [(call["name"], call["args"], call["id"]) for call in getattr(message, "tool_calls", [])]
         answers = (message.tool_call_id, message.status) if message.type == "tool" else None
         show("message", (message.type, message.content, calls, answers))
@@ -329,7 +349,9 @@ def step():
 ''',
 }
 
-_OWN = frozenset({"agent", "answers", "config", "decision", "decisions", "messages", "received"})
+_OWN = frozenset(
+    {"added", "agent", "answers", "builder", "config", "decision", "decisions", "messages", "model", "received", "said", "state"}
+)
 
 _BRANCHES = frozenset(f"branch_{number}" for number in range(1, 10))
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from capture import scenario as plan
+from capture.render.script import graph
 from capture.render.script.source import Code, block, call, text, value
 from capture.render.script.subject import flags
 
@@ -89,6 +90,8 @@ def _place(step: Step) -> str:
 
 def _answer(step: Step, scenario: Mapping[str, Any]) -> list[str]:
     """Return what a step resumes with, as an expression, after the lines that it needs."""
+    if "answers" in step:
+        return [graph.answer_of(step, scenario)]
     if "decisions" not in step:
         answer = value(step.get("value"), 0)
         return [f"{{pick(listed, {step['question'] - 1}): {answer}}}" if "question" in step else answer]
@@ -120,9 +123,12 @@ def _message(item: Mapping[str, Any]) -> Code:
 
 def _is_quiet(scenario: Mapping[str, Any]) -> bool:
     """Tell whether a case is so simple that nothing can be raised: plain tools, a policy, a call, and each question answered."""
-    subject, steps, calls = scenario["subject"], scenario["steps"], scenario["script"][0].get("calls", [])
+    subject, steps = scenario["subject"], scenario["steps"]
+    calls = scenario["script"][0].get("calls", []) if scenario["script"] else []
     return (
         subject["checkpointer"] == "memory"
+        and "questions" not in subject
+        and "nodes" not in subject
         and all(tool.keys() <= _PLAIN for tool in subject["tools"])
         and all(item["kind"] == "HumanInTheLoopMiddleware" for item in subject.get("middleware", []))
         and all(isinstance(policy, bool) for _, policy in plan.policies(scenario))

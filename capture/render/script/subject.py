@@ -1,13 +1,14 @@
 """The subject of a case as source: its tools, its scripted model, its middleware."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from capture.graph import is_graph
 from capture.render.script.pieces import RESERVED
 from capture.render.script.source import Code, block, call, text, value
 from capture.scenario import parts
 
-__all__ = ["arguments", "flags", "limit", "tools"]
+__all__ = ["arguments", "flags", "limit", "model", "names", "tools"]
 
 _TYPES = {"string": "str", "integer": "int", "boolean": "bool", "array": "list", "object": "dict"}
 
@@ -22,6 +23,8 @@ _ACTS = {
     "wait": "{sleep}.sleep({given} / 1000)",
     "gate": "gate()",
     "interrupt": "interrupt({given})",
+    "ask": 'asked = {{"call": tool_call_id, "name": "{tool}", "args": {args}}}\n'
+    'if interrupt(asked) not in {goes}[tool_call_id]:\n    return "declined"',
 }
 
 _HIDDEN = frozenset({"ToolFailed", "asyncio", "gate", "interrupt", "is_running", "runs", "show", "time"})
@@ -47,6 +50,8 @@ def flags(scenario: Mapping[str, Any]) -> set[str]:
     messages = [message for _, part in parts(scenario) for message in part.get("messages", [])]
     found = {"async" if is_async else "sync" for is_async in _ways(scenario)}
     found |= {"ids"} if any("id" in message for message in messages) else set()
+    found |= {"graph"} if is_graph(scenario) else set()
+    found |= {"remembers"} if any("remembers" in turn for turn in scenario["script"]) else set()
     return found | ({"raise_on"} if any("raise" in turn for turn in scenario["script"]) else set())
 
 
@@ -58,11 +63,28 @@ def tools(scenario: Mapping[str, Any]) -> str:
 def arguments(scenario: Mapping[str, Any]) -> str:
     """Return what `create_agent` gets."""
     subject = scenario["subject"]
-    names = [Code(_function(tool, scenario)) for tool in subject["tools"]]
     stack = [_middleware(item) for item in subject.get("middleware", [])]
-    found = [_model(scenario["script"]), value(names, 4), f"middleware={value(stack, 4)}"]
+    found = [model(scenario), value([Code(name) for name in names(scenario)], 4), f"middleware={value(stack, 4)}"]
     found += ["checkpointer=InMemorySaver()"] if subject["checkpointer"] == "memory" else []
     return "\n".join(f"    {argument}," for argument in found)
+
+
+def names(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the names of the tools' functions."""
+    return [_function(tool, scenario) for tool in scenario["subject"]["tools"]]
+
+
+def model(scenario: Mapping[str, Any]) -> str:
+    """Return the scripted model."""
+    script = scenario["script"]
+    in_order = [_turn(turn) for turn in script if "on_call" not in turn]
+    on_call = {turn["on_call"]: _turn(turn) for turn in script if "on_call" in turn and "raise" not in turn}
+    raising = [turn["on_call"] for turn in script if "raise" in turn]
+    facts = [(turn["remembers"], turn["text"], turn["otherwise"]) for turn in script if "remembers" in turn]
+    found = f"script={value(in_order, 4)}"
+    found += f", on_call={value(on_call, 4)}" if on_call else ""
+    found += f", remembers={value(facts, 4)}" if facts else ""
+    return f"ScriptedModel({found}{f', raise_on={value(raising, 4)}' if raising else ''})"
 
 
 def limit(scenario: Mapping[str, Any]) -> str:
@@ -77,15 +99,6 @@ def _ways(scenario: Mapping[str, Any]) -> set[bool]:
     only = {"astream_events": True, "stream_events": False}
     runs = [part for _, part in parts(scenario) if part["do"] not in ("update-state", "wait")]
     return {only.get(part.get("through", ""), usual) for part in runs}
-
-
-def _model(script: Sequence[Mapping[str, Any]]) -> str:
-    in_order = [_turn(turn) for turn in script if "on_call" not in turn]
-    on_call = {turn["on_call"]: _turn(turn) for turn in script if "on_call" in turn and "raise" not in turn}
-    raising = [turn["on_call"] for turn in script if "raise" in turn]
-    found = f"script={value(in_order, 4)}"
-    found += f", on_call={value(on_call, 4)}" if on_call else ""
-    return f"ScriptedModel({found}{f', raise_on={value(raising, 4)}' if raising else ''})"
 
 
 def _turn(turn: Mapping[str, Any]) -> tuple[str, list[dict[str, Any]]]:
@@ -109,15 +122,16 @@ def _tool(tool: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         function=function,
         parameters=", ".join(_parameters(tool)),
         description=text(tool["description"]),
-        body=block(_body(tool, is_async=is_async, is_awaited=any(step["do"] == "wait" for step in scenario["steps"]))),
+        body=block(_body(tool, scenario, is_async=is_async)),
     )
 
 
-def _body(tool: Mapping[str, Any], *, is_async: bool, is_awaited: bool) -> list[str]:
-    body = [*_acts(tool, "before", is_async=is_async), _dispatch(tool), *_acts(tool, "after", is_async=is_async)]
+def _body(tool: Mapping[str, Any], scenario: Mapping[str, Any], *, is_async: bool) -> list[str]:
+    before, after = (list(_acts(tool, key, scenario, is_async=is_async)) for key in ("before", "after"))
+    body = [*before, f'show("dispatch", ("{tool["name"]}", {_received(tool)}))', *after]
     if any("raise" in act for key in ("before", "after") for act in tool.get(key, [])):
         body.insert(0, f'runs["{tool["name"]}"] += 1')
-    if is_awaited:
+    if any(step["do"] == "wait" for step in scenario["steps"]):
         body = [f'with is_running("{tool["name"]}"):', block(body)]
     return [*body, f"return {text(tool['returns'])}"]
 
@@ -171,16 +185,19 @@ def _type(tool: Mapping[str, Any], name: str) -> str:
     return _TYPES[tool.get("types", {}).get(name, "string")]
 
 
-def _dispatch(tool: Mapping[str, Any]) -> str:
+def _received(tool: Mapping[str, Any]) -> str:
     names = ", ".join(f'"{name}": {name}' for name in tool["parameters"])
-    return f'show("dispatch", ("{tool["name"]}", {"received" if _schema(tool) else f"{{{names}}}"}))'
+    return "received" if _schema(tool) else f"{{{names}}}"
 
 
-def _acts(tool: Mapping[str, Any], key: str, *, is_async: bool) -> Iterator[str]:
+def _acts(tool: Mapping[str, Any], key: str, scenario: Mapping[str, Any], *, is_async: bool) -> Iterator[str]:
     """Yield what a tool does before or after its effect."""
+    questions = scenario["subject"].get("questions", [])
+    goes = value({question["call"]: question.get("goes", []) for question in questions if "call" in question}, 4)
+    words = {"tool": tool["name"], "args": _received(tool), "goes": goes, "sleep": "await asyncio" if is_async else "time"}
     for act in tool.get(key, []):
         ((kind, given),) = act.items()
-        yield _ACTS[kind].format(given=value(given, 4), tool=tool["name"], sleep="await asyncio" if is_async else "time")
+        yield _ACTS[kind].format(given=value(given, 4), **words)
 
 
 def _middleware(item: Mapping[str, Any]) -> Code:
