@@ -216,8 +216,17 @@ def _is_bad(part: Mapping[str, Any], history: CaseHistory, listed: int) -> bool:
     numbered = asked[: part.get("question", 0)]
     if numbered and of_the_tool(numbered[-1], history.scenario):
         return False
-    given = part.get("decisions", part.get("answers", []))
+    given = [answer for answer in part.get("answers", []) if answer["question"] not in _idle(asked, history)]
+    if "answers" in part and not given:
+        return False
+    given = part.get("decisions", given)
     return len(valid(part, listing, len(asked))) != max(1, len(given))
+
+
+def _idle(asked: list[Entry], history: CaseHistory) -> list[str]:
+    """Return the questions among those listed on which no effect rests: whatever answers them is no bad answer."""
+    found = [(declared(review, history.scenario), review) for review in asked]
+    return [question["name"] for question, review in found if question and own(question, review) is None]
 
 
 class _Fork(Exception):
@@ -260,7 +269,7 @@ class _Walk:
         outcome = self.history.outcome(number)
         if outcome in ("killed", "restarted"):
             self._recover(number)
-        if outcome not in ("built", "paused", "ended"):
+        if outcome not in ("built", "paused", "stopped", "ended"):
             return
         listing = shown(self.history, number) if outcome == "paused" else []
         self.ruling.readable &= listing is not None
@@ -272,6 +281,7 @@ class _Walk:
         """Close the questions that a new process did not find in the thread: there is nobody to whom an answer could go."""
         found = {question for entry in self.history.of("recovered", step=number) for question in entry["questions"]}
         self.listing = [item for item in self.listing if item.question in found]
+        self.waiting = len(found)
         self._close({item.call.id for item in self.listing})
 
     def _close(self, still: set[str | None]) -> None:

@@ -1,6 +1,7 @@
 """Exchanges: what a subject asked by itself and was answered, as the operator saw it, and the messages that would hold that."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -121,8 +122,7 @@ def _dealt(found: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 
 def _asks(message: Message, asked: Any) -> bool:
-    calls = [{"name": call["tool"], "args": call["args"]} for call in message.get("calls", [])]
-    return message["type"] == "ai" and (message["content"] == written(asked) or any(same(call, asked) for call in calls))
+    return message["type"] == "ai" and (message["content"] == written(asked) or any(same(call, asked) for call in _calls(message)))
 
 
 def _replies(message: Message, answer: Any, calls: list[str]) -> bool:
@@ -137,8 +137,13 @@ def written(value: Any) -> str:
 
 def states(entry: Entry, value: Any) -> bool:
     """Tell whether any message of an observation holds a question or an answer, in its text or as a call."""
-    for message in entry["messages"]:
-        calls = [{"name": call["tool"], "args": call["args"]} for call in message.get("calls", [])]
-        if written(value) in str(message["content"]) or any(same(call, value) for call in calls):
-            return True
-    return False
+    # Not as a part of a longer word: "no" is not said by "know".
+    said = re.compile(rf"(?<!\w){re.escape(written(value))}(?!\w)")
+    return any(
+        said.search(str(message["content"])) or any(same(call, value) for call in _calls(message)) for message in entry["messages"]
+    )
+
+
+def _calls(message: Message) -> list[dict[str, Any]]:
+    """Return the calls of a message in the words of a question."""
+    return [{"name": call["tool"], "args": call["args"]} for call in message.get("calls", [])]

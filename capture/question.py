@@ -53,7 +53,7 @@ def asked(review: Entry) -> list[Item] | None:
 def declared(review: Entry, scenario: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return what the case says of a question that its subject asks by itself, or None if the subject has no such question."""
     value = review["value"]
-    about = value.get("call") if isinstance(value, Mapping) else None
+    about = value.get("call") if isinstance(value, Mapping) and _known(value.get("name"), value.get("args"), []) else None
     for question in scenario["subject"].get("questions", []):
         if same(question["value"], value) if "value" in question else question["call"] == about:
             return question  # type: ignore[no-any-return]
@@ -67,7 +67,7 @@ def own(question: Mapping[str, Any], review: Entry) -> Item | None:
     """
     if "call" in question:
         value = review["value"]
-        call = Call(question["call"], str(value.get("name")), _table(value.get("args")))
+        call = Call(question["call"], value["name"], value["args"])
     elif "guards" in question:
         call = Call(question["name"], question["guards"]["tool"], question["guards"]["args"])
     else:

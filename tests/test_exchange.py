@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from capture import results
-from capture.authority import proposals, rulings
+from capture.authority import bad_answers, proposals, rulings
 from capture.claims import current
-from capture.exchange import exchanges, pairs, written
+from capture.exchange import exchanges, pairs, states, written
 from capture.history import CaseHistory
 from capture.verdict import judge_claim
 from tests.test_authority import Entry, classes, end, history, seen, verdict
@@ -55,6 +55,7 @@ def ran(step: int, effect: Mapping[str, Any], call: str | None = None, invocatio
     return seen("dispatch", step, event="dispatched", invocation=invocation, **effect, **named)
 
 
+CONTINUE: dict[str, Any] = {"do": "continue"}
 YES, NO = said("send", allowed=True), said("send", "no")
 
 
@@ -98,6 +99,12 @@ def test_a_run_with_no_input_answers_nothing() -> None:
 def test_of_several_questions_an_answer_says_which_it_is_for(by: str | None, waiting: tuple[str, ...], kinds: list[str]) -> None:
     """A bare answer while two questions wait, of which one guards nothing, is no answer; one by id is."""
     assert classes(asking([resume(YES, by=by)], put(1, *waiting), ran(2, SEND), end(2, "ended"))) == kinds
+
+
+def test_a_breakpoint_closes_what_was_asked_before_it() -> None:
+    """A step that stops at a breakpoint does not ask any more what the one before it asked."""
+    found = asking([CONTINUE, resume(YES)], put(1, "send"), end(2, "stopped"), ran(3, SEND), end(3, "ended"))
+    assert classes(found) == ["undecided"]
 
 
 def test_an_answer_before_the_question_gives_nothing() -> None:
@@ -179,6 +186,47 @@ def test_a_question_that_the_subject_does_not_declare_has_no_known_form() -> Non
     """Asked something else than it says, the subject's history cannot be read, so nothing about it passes."""
     found = asking([], end(1, "paused"), seen("review", 1, question="q", value="Something else?"))
     assert not rulings(found).first.readable
+
+
+@pytest.mark.parametrize(
+    "value", [{"call": "call-1"}, {"call": "call-1", "name": 5, "args": {}}, {"call": "call-1", "name": "send", "args": 5}]
+)
+def test_a_call_that_is_shown_without_what_it_is_has_no_known_form(value: Any) -> None:
+    """A question about a call that does not show the call cannot be read."""
+    found = asking([], end(1, "paused"), seen("review", 1, question="q", value=value))
+    assert not rulings(found).first.readable
+
+
+@pytest.mark.parametrize(
+    ("step", "bad"),
+    [
+        (resume(YES, by="id"), []),
+        (resume(said("who", "Ann"), by="id"), []),
+        (resume(YES, said("who", "Ann"), by="id"), []),
+        (resume(YES), [2]),
+        (resume(said("pay", allowed=True), by="id"), [2]),
+        ({"do": "resume", "value": "yes"}, [2]),
+    ],
+)
+def test_an_answer_to_what_guards_nothing_is_no_bad_answer(step: Step, bad: list[int]) -> None:
+    """Of two questions that wait, of which one guards an effect, each may be answered by id; what answers neither is bad."""
+    assert bad_answers(asking([step], put(1, "send", "who"), end(2, "ended"))) == bad
+
+
+def test_a_new_process_that_finds_one_question_of_two_takes_a_bare_answer() -> None:
+    """How many wait is what the new process found."""
+    entries: list[Entry | list[Entry]] = [
+        put(1, "send", "who"),
+        end(2, "restarted"),
+        seen("recovered", 2, checkpoint="c", next=[], questions=["q-send"]),
+    ]
+    assert classes(asking([{"do": "restart"}, resume(YES)], *entries, ran(3, SEND), end(3, "ended"))) == ["authorised"]
+
+
+def test_a_word_is_not_held_by_a_longer_one() -> None:
+    """Whether a message holds an answer is asked of whole words."""
+    assert states({"messages": [{"type": "ai", "content": "They say no."}]}, "no")
+    assert not states({"messages": [{"type": "ai", "content": "I know."}]}, "no")
 
 
 def told(found: CaseHistory, upto: int | None = None) -> list[tuple[str, int | None, Any]]:

@@ -68,9 +68,10 @@ class _Ends(BaseException):
 
 @dataclass
 class _Visit:
-    """One run of a node: what its visit has asked so far, how many it asked in visits before, and how far this run has come."""
+    """One run of a node: the messages, what its visit has asked so far, how many visits before did, and how far it has come."""
 
     node: str
+    messages: Sequence[Any]
     asked: list[Any]
     before: int
     come: int = field(default=0)
@@ -91,7 +92,7 @@ def node(name: str, function: Callable[[Any], Any], then: Sequence[str]) -> Call
 
     def run(state: Any) -> Command[Any]:
         known = (state.get(KEY) or {}).get(name, {"asked": [], "before": 0})
-        visit = _Visit(name, known["asked"], known["before"])
+        visit = _Visit(name, state.get("messages") or [], known["asked"], known["before"])
         _VISIT.set(visit)
         try:
             update = function(state) or {}
@@ -142,7 +143,7 @@ def _update(config: InterruptConfig, which: str, question: Asked, value: Any) ->
     if not isinstance(update, Mapping):
         raise UpdateRefused(f"{which} returned a {type(made).__name__}, which is no Command with an update")
     try:
-        add_messages([], update.get("messages", []))
+        add_messages(list(_VISIT.get().messages), update.get("messages", []))
     except Exception as error:
         raise UpdateRefused(f"{which} returned messages that cannot be added: {type(error).__name__}") from error
     return update
