@@ -28,6 +28,8 @@ def gap(history: CaseHistory) -> Gap | None:
 def _gaps(history: CaseHistory) -> Iterator[Gap]:
     yield from (("unsupported", str(entry["feature"])) for entry in history.of("unsupported"))
     yield from ((str(entry["reason"]), str(entry["detail"])) for entry in history.of("fault"))
+    if any("refused" in entry for entry in history.of("wire")):
+        yield "error", "a sink refused something that it could not take"
     yield from _steps(history)
     for number, _ in history.steps():
         yield from _owed(history, number)
@@ -99,7 +101,10 @@ def _shown(history: CaseHistory, step: int, branch: int | None, part: Mapping[st
     for vantage in (given, "messages"):
         if len(_own(history, vantage, step, branch)) != 1:
             yield "unobservable", f"step {step} returned, but not exactly one observation of its {vantage} is there"
-    if bool(_own(history, "review", step, branch)) != (status == "paused"):
+    listed = [line([entry["question"], entry["value"]]) for entry in _own(history, "review", step, branch)]
+    if len(set(listed)) != len(listed):
+        yield "unobservable", f"step {step} lists a question twice"
+    if bool(listed) != (status == "paused"):
         yield "unobservable", f"step {step} {status}, but what the reviewer was shown does not agree"
 
 
@@ -173,8 +178,6 @@ def _invocation(entries: list[Entry], tool: Mapping[str, Any], *, cut: bool) -> 
 def _wire(history: CaseHistory) -> Iterator[Gap]:
     """What a tool sends is received in its step, as often as it was dispatched; a process that is killed may not come to it."""
     senders = {tool["name"] for tool in history.scenario["subject"]["tools"] if "sends" in tool}
-    if any("refused" in entry for entry in history.of("wire")):
-        yield "error", "a sink refused something that it could not take"
     for number in (entry["step"] for entry in history.of("step")):
         ran = [entry for entry in history.of("dispatch", step=number) if entry["event"] == "dispatched"]
         sent, received = [entry for entry in ran if entry["tool"] in senders], history.of("wire", step=number)
@@ -188,9 +191,21 @@ def _deaths(history: CaseHistory) -> Iterator[Gap]:
         died = history.of("process", step=number)
         if bool(died) != (history.outcome(number) == "killed" or step["do"] == "kill"):
             yield "error", f"step {number} does not agree about whether its process was killed"
+        if any(not _came_to(history, entry) for entry in died if entry["what"] == "dispatch"):
+            yield "unobservable", f"in step {number} a tool was killed somewhere else than it said"
         again = history.outcome(number) in ("killed", "restarted")
         if len(history.of("recovered", step=number)) != (again and history.scenario["subject"]["checkpointer"] != "none"):
             yield "unobservable", f"step {number} does not show once how a new process found the thread"
+
+
+def _came_to(history: CaseHistory, death: Entry) -> bool:
+    """Tell whether a run of the tool that killed its process was seen up to where it says that it was killed."""
+    last = "dispatched" if death["when"] == "after" else "entered"
+    runs: dict[Any, str] = {}
+    for entry in history.of("dispatch", step=death["step"]):
+        if entry["tool"] == death.get("tool"):
+            runs[entry["invocation"]] = entry["event"]
+    return last in runs.values()
 
 
 def _identity(entry: Entry) -> Mapping[str, Any]:

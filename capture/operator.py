@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -42,9 +43,13 @@ class Operator:
         self._step = 0
         self._sinks = Sinks(self._received)
         self._about: dict[str, Any] = {}
+        self._scratch = ExitStack()
+        self._folder = journal.parent
 
     def __enter__(self) -> Self:
-        """Return the operator."""
+        """Return the operator; a database in a file has a folder to itself, which the next run deletes if this one is killed."""
+        if self._checkpointer == "sqlite":
+            self._folder = self._scratch.enter_context(cache.scratch("thread"))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -56,8 +61,7 @@ class Operator:
 
     def _forget(self) -> None:
         """Delete what kept the thread: the file, or the scope in a database, also if the probe that made it is dead."""
-        if self._checkpointer == "sqlite":
-            _remove(self._place)
+        self._scratch.close()
         if "scope" in self._about:
             place = {key: self._about[key] for key in ("place", "scope")}
             try:
@@ -81,7 +85,7 @@ class Operator:
 
     @property
     def _place(self) -> Path:
-        return self._journal.with_suffix(".sqlite")
+        return self._folder / f"{self._journal.stem}.sqlite"
 
     def _build(self) -> bool:
         try:

@@ -300,6 +300,8 @@ def _variables() -> dict[str, str]:
 
 def _state(data: Path) -> list[str]:
     try:
+        if data.is_symlink() or (data / "postmaster.pid").is_symlink():
+            return []
         return (data / "postmaster.pid").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
@@ -324,7 +326,8 @@ def _free(data: Path) -> None:
         return
     creator, memory = lines[0].strip().lstrip("-"), lines[_STATES - 1].split()[-1:]
     with suppress(OSError):
-        owner = str(data.stat().st_uid)
+        # Of the folder itself: the server's user may put a link in its place, to data of somebody else.
+        owner = str(data.lstat().st_uid)
         names, *rows = (line.split() for line in _SEGMENTS.read_text(encoding="ascii").splitlines())
         for row in (dict(zip(names, row, strict=False)) for row in rows):
             if ([row["shmid"]], row["cpid"], row["uid"]) == (memory, creator, owner):

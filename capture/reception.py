@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from capture import document
-from capture.authority import Ruling, same
+from capture.authority import Ruled, Ruling, same
 from capture.errors import InputRefused
 from capture.history import CaseHistory, Entry
 
@@ -25,20 +25,23 @@ class Reception:
     args: Any
     key: str | None
     call: str | None
+    ruled: Ruled | None = None
+    """The dispatch that it was sent by, with what that was in respect of the answers."""
 
 
 def receptions(history: CaseHistory, ruling: Ruling) -> list[Reception]:
     """Return what was received, in the order of the history; each is of the dispatch of its step with the same content."""
-    left = [(ruled.entry, ruled.call) for ruled in ruling.dispatches]
+    left = list(ruling.dispatches)
     return [_reception(entry, left) for entry in history.of("wire") if "refused" not in entry]
 
 
-def _reception(entry: Entry, left: list[tuple[Entry, str | None]]) -> Reception:
+def _reception(entry: Entry, left: list[Ruled]) -> Reception:
     tool, args, key = _http(entry) if entry["protocol"] == "http" else _smtp(entry)
-    for number, (sent, call) in enumerate(left):
+    for ruled in left:
+        sent = ruled.entry
         if sent["step"] == entry["step"] and sent["tool"] == tool and same(sent["args"], args):
-            del left[number]
-            return Reception(entry["step"], entry["protocol"], tool, args, key, call)
+            left.remove(ruled)
+            return Reception(entry["step"], entry["protocol"], tool, args, key, ruled.call, ruled)
     return Reception(entry["step"], entry["protocol"], tool, args, key, None)
 
 

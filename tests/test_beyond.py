@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from capture import case, document, environment, interpreter, operator, pin, postgres, record, results
+from capture import cache, case, children, document, environment, interpreter, operator, pin, postgres, record, results
 from capture.document import Document
 from capture.judgement import Judge
 from capture.observation import Watch, observe
@@ -220,6 +220,9 @@ def test_what_a_kill_leaves_the_next_run_clears(number: signal.Signals, tmp_path
     done = command("run", "--pin", PIN, "--case", FEW[0], "--out", tmp_path / "next")
     assert done.returncode == 0, done.stderr
     assert (_folders(process.pid), left(process.pid)) == ([], [])
+    assert list((tmp_path / "out").rglob("*.sqlite*")) == []
+    left_there = list(cache.folder("scratch").glob("*-thread-*"))
+    assert [place for place in left_there if not children.is_alive("-".join(place.name.split("-")[:2]))] == []
 
 
 def _folders(owner: int) -> list[Path]:

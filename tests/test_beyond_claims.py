@@ -96,6 +96,21 @@ def test_a_decision_is_kept(steps: Any, entries: list[Entry], examined: int, fau
     assert finds("recovery/decision-kept", history(steps, *entries)) == (examined, faults)
 
 
+@pytest.mark.parametrize("status", ["killed", "raised"])
+def test_a_thread_that_did_not_come_back_shows_no_decision_kept(status: str) -> None:
+    """Killed again, or with an error, nobody saw whether it would have asked."""
+    finding = current()["recovery/decision-kept"].find(history([APPROVE, CONTINUE], *CUT, end(3, status)))
+    assert (finding.examined, finding.faults, finding.unknown) == (1, (), "unfinished")
+
+
+def test_what_one_of_two_at_once_lists_another_may_have_answered() -> None:
+    """A question that is listed by a part of a step, beside one that answers it, is not asked for in a new process."""
+    both = {"do": "concurrently", "steps": [CONTINUE, APPROVE]}
+    listed = [{**entry, "branch": 1} for entry in ask(2, A)]
+    found = history([both, RESTART], *ASKED, *listed, {**end(2, "ended"), "branch": 2}, end(3, "restarted"), recovered(3, "c"))
+    assert finds("recovery/question-kept", found) == (0, [])
+
+
 def test_a_question_that_nobody_can_read_is_no_decision_kept() -> None:
     """Asked in a form that nobody knows, it may be the same question again."""
     found = history([APPROVE, CONTINUE], *CUT, end(3, "paused"), seen("review", 3, question="q", value="?"))
@@ -133,7 +148,7 @@ def test_a_sink_gets_an_approved_call_once() -> None:
     twice = [dispatch(2, A, 1), dispatch(2, A, 2), got(2, A), got(2, A)]
     free = [dispatch(2, FREE, 3), dispatch(2, FREE, 4), got(2, FREE), got(2, FREE)]
     found = history([APPROVE], *ASKED, *twice, *free, end(2, "ended"))
-    assert finds("wire/received-once", found) == (1, [("wire/a/2", None, ACTION)])
+    assert finds("wire/received-once", found) == (2, [("wire/a/2", None, ACTION)])
     assert finds("wire/received-once", history([REJECT], *ASKED, end(2, "ended"))) == (0, [])
 
 
@@ -143,6 +158,48 @@ def test_a_sink_gets_nothing_that_was_refused() -> None:
     sent = [dispatch(2, A, 1, named=True), dispatch(2, B, 2, named=True), got(2, A), got(2, B)]
     found = history([decide(("a", "reject"), ("b", "approve"))], *both, *sent, end(2, "ended"))
     assert finds("wire/nothing-refused", found) == (1, [("wire/a/1", None, ACTION)])
+
+
+LATE: tuple[Any, list[Entry]] = (
+    [APPROVE, REJECT],
+    [*ASKED, dispatch(2, A, named=True), got(2, A, "a"), *ask(2, A), end(3, "ended")],
+)
+TWICE_APPROVED: tuple[Any, list[Entry]] = (
+    [APPROVE, APPROVE],
+    [
+        *ASKED,
+        dispatch(2, A, 1, named=True),
+        got(2, A),
+        propose(2, A, number=2),
+        *ask(2, A),
+        dispatch(3, A, 2, named=True),
+        got(3, A),
+        end(3, "ended"),
+    ],
+)
+THEN_REJECTED: tuple[Any, list[Entry]] = (
+    [APPROVE, REJECT],
+    [*ASKED, dispatch(2, A, 1, named=True), got(2, A), propose(2, OTHER, number=2), *ask(2, OTHER), end(3, "ended")],
+)
+OF_NO_CALL: tuple[Any, list[Entry]] = (
+    [CONTINUE],
+    [
+        end(1, "ended"),
+        dispatch(2, FREE, 1),
+        dispatch(2, ("x", "note", {"to": "y"}), 2),
+        got(2, FREE),
+        got(2, ("x", "note", {"to": "y"})),
+        end(2, "ended"),
+    ],
+)
+
+
+@pytest.mark.parametrize("told", [LATE, TWICE_APPROVED, THEN_REJECTED, OF_NO_CALL])
+@pytest.mark.parametrize("claim", ["wire/received-once", "wire/nothing-refused", "wire/key-shared"])
+def test_what_was_sent_with_leave_is_no_fault(claim: str, told: tuple[Any, list[Entry]]) -> None:
+    """An id that comes again, an answer that comes late, and what is of no call: by what each dispatch was, not by its id."""
+    steps, entries = told
+    assert finds(claim, history(steps, *entries))[1] == []
 
 
 KEYS: list[tuple[list[Entry], int, list[Fault]]] = [

@@ -386,6 +386,22 @@ def died_elsewhere(entries: Entries) -> None:
     entries.append(seen("process", 1, event="killed", when="after", what="dispatch"))
 
 
+def no_effect(entries: Entries) -> None:
+    """Lose the effect after which the process says that it was killed, and what was received of it."""
+    entries[:] = [entry for entry in entries if entry.get("event") != "dispatched" or entry["step"] != 2]
+    entries[:] = [entry for entry in entries if entry.get("vantage") != "wire" or entry["step"] != 2]
+
+
+def of_another_tool(entries: Entries) -> None:
+    """Let the process say that another tool killed it."""
+    only(entries, "process", step=2)["tool"] = "other"
+
+
+def before_it(entries: Entries) -> None:
+    """Let the process say that it was killed before the effect that was seen."""
+    only(entries, "process", step=2)["when"] = "before"
+
+
 def a_root_more(entries: Entries) -> None:
     """Let a thread begin anew although a new process found the one that there was."""
     only(entries, "checkpoint", step=3)["parent"] = None
@@ -396,6 +412,10 @@ BEYOND: dict[str, tuple[str, Callable[[Entries], None]]] = {
     "received more than was sent": (SENT, again("wire", 2)),
     "received more than was sent, and killed": (KILLED, again("wire", 2)),
     "received, but refused": (SENT, refused),
+    "killed after an effect that nobody saw": (KILLED, no_effect),
+    "killed after the effect of another tool": (KILLED, of_another_tool),
+    "killed before an effect that was seen": (KILLED, before_it),
+    "a question listed twice": (RESTARTED, again("review", 1)),
     "killed, and nobody said so": (KILLED, without("process", 2)),
     "killed while paused, and nobody said so": (WAITING, without("process", 2)),
     "not killed, but somebody said so": (RESTARTED, died_elsewhere),

@@ -330,6 +330,29 @@ def test_the_shared_memory_of_another_program_is_not_removed(tmp_path: Path) -> 
         libc.shmctl(memory, 0, None)
 
 
+@pytest.mark.parametrize("linked", ["data", "postmaster.pid"])
+def test_a_link_in_the_place_of_a_servers_data_is_not_followed(linked: str, tmp_path: Path) -> None:
+    """Its user could put one there that leads to data of somebody else, and have that one's memory removed."""
+    libc = ctypes.CDLL(None)
+    memory = libc.shmget(0, 8, 0o600)
+    try:
+        (tmp_path / "real").mkdir()
+        (tmp_path / "real" / "postmaster.pid").write_text(f"{os.getpid()}\n\n\n\n\n\n  0  {memory}\nready\n")
+        data = tmp_path / "folder" / "data"
+        data.parent.mkdir()
+        if linked == "data":
+            data.symlink_to(tmp_path / "real")
+        else:
+            data.mkdir()
+            (data / "postmaster.pid").symlink_to(tmp_path / "real" / "postmaster.pid")
+        postgres._free(data)
+        assert str(memory) in abandoned()
+        postgres._free(tmp_path / "real")
+        assert str(memory) not in abandoned()
+    finally:
+        libc.shmctl(memory, 0, None)
+
+
 def test_what_was_installed_for_its_owner_alone_is_copied(tmp_path: Path) -> None:
     """Built with a umask of 077, the binaries are closed to the server's user; what is linked must not be opened to all."""
     for mode, linked in ((0o755, True), (0o700, False)):

@@ -1141,6 +1141,14 @@ def test_a_spoiled_run_is_refused(row: Row, name: str, published: Path, command:
     Said("one hostile argument more", ("explain", "timeout", f"\a{HOSTILE}"), ("Error: Got unexpected", r"\x07"), ExitCode.USAGE),
     Said("unknown listing", ("list", "dreams"), ("Error: Invalid value", "'dreams' is not one of"), ExitCode.USAGE),
     Said("unknown format", ("verify", "i05", "--format", "xml"), ("Error: Invalid value for '--format'", "'xml'"), ExitCode.USAGE),
+    Said(
+        "--postgres nothing",
+        ("run", "--pin", "i05", "--postgres", ""),
+        ("'--postgres'", "no address of a PostgreSQL"),
+        ExitCode.USAGE,
+    ),
+    Said("--postgres another", ("run", "--pin", "i05", "--postgres", "mysql://u:p@h/d"), ("no address",), ExitCode.USAGE),
+    Said("--postgres half a percent", ("run", "--pin", "i05", "--postgres", "postgres://u:%zz@h/d"), ("as %25",), ExitCode.USAGE),
     Said("--out a file", ("run", "--pin", "i05", "--out", sys.executable), ("Error: Invalid value for '--out'",), ExitCode.USAGE),
 )
 def test_wrong_usage_is_said_with_the_usage(row: Said, command: Command, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Options that several commands share, and the way in which a document is shown."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -127,8 +128,20 @@ _PLAN = (
 )
 
 
+def _database(_: click.Context, __: click.Parameter, address: str | None) -> str | None:
+    """Refuse what is no address of a PostgreSQL server, without repeating it: it may hold a password."""
+    if address is None:
+        return None
+    if not re.match(r"postgres(ql)?://", address) and not re.match(r"\w+\s*=", address):
+        raise click.BadParameter("it is no address of a PostgreSQL server; give one such as postgresql://user@host/db.")
+    if "://" in address and re.search(r"%(?![0-9A-Fa-f]{2})", address):
+        raise click.BadParameter("a % in it is not followed by two hexadecimal digits; write a percent sign itself as %25.")
+    return address
+
+
 postgres_option = click.option(
     "--postgres",
+    callback=_database,
     metavar="URL",
     help="The PostgreSQL server for the cases that need one, such as postgresql://user@host/db.  [default: one of our own]",
 )

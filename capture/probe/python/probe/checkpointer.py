@@ -18,6 +18,12 @@ _PACKAGES = {"sqlite": "langgraph.checkpoint.sqlite", "postgres": "langgraph.che
 _PORT = "5432"
 """Where PostgreSQL listens if nobody says otherwise."""
 
+_SECONDS = 10
+"""How long a database may take to be reached; the step's own limit would say that of the subject."""
+
+_CONNECTED: dict[str, Any] = {"connect_timeout": _SECONDS, "autocommit": True, "prepare_threshold": 0}
+"""How langgraph's saver for PostgreSQL wants its connection."""
+
 _DRIVERS = frozenset({"aiosqlite", "psycopg", "sqlite3"})
 
 
@@ -131,7 +137,7 @@ def _postgres(place: Mapping[str, str]) -> Any:
     import psycopg
     from psycopg.rows import dict_row
 
-    return psycopg.connect(place["place"], autocommit=True, prepare_threshold=0, row_factory=dict_row)
+    return psycopg.connect(place["place"], **_CONNECTED, row_factory=dict_row)
 
 
 def _kept_in_postgres(connection: Any, place: Mapping[str, str]) -> Any:
@@ -148,7 +154,9 @@ async def _postgres_async(place: Mapping[str, str]) -> Any:
     import psycopg
     from psycopg.rows import dict_row
 
-    return await psycopg.AsyncConnection.connect(place["place"], autocommit=True, prepare_threshold=0, row_factory=dict_row)
+    return await psycopg.AsyncConnection.connect(
+        place["place"], connect_timeout=_SECONDS, autocommit=True, prepare_threshold=0, row_factory=dict_row
+    )
 
 
 async def _kept_in_postgres_async(connection: Any, place: Mapping[str, str]) -> Any:
@@ -174,7 +182,7 @@ def forget(place: Mapping[str, str]) -> None:
     """Delete what was kept in a database that is shared with others, whoever kept it."""
     import psycopg
 
-    with psycopg.connect(place["place"], autocommit=True) as connection:
+    with psycopg.connect(place["place"], connect_timeout=_SECONDS, autocommit=True) as connection:
         connection.execute(f"DROP SCHEMA IF EXISTS {place['scope']} CASCADE")
 
 

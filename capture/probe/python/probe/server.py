@@ -19,6 +19,9 @@ _COLLECTED_AFTER = 25
 
 _PLACE = ("place", "scope")
 
+_ADDRESSED = ("close", "open")
+"""The commands that are given the address of a database."""
+
 
 def serve() -> None:
     """Answer commands until standard input ends. Whatever prints, from here on, prints to standard error."""
@@ -36,7 +39,11 @@ def _fields(server: "_Server", request: dict[str, Any]) -> dict[str, Any]:
     try:
         found: dict[str, Any] = getattr(server, request["command"])(request)
     except Exception as error:
-        traceback.print_exc()
+        if request["command"] in _ADDRESSED:
+            # What a driver says of an address may hold its password.
+            sys.stderr.write(f"{type(error).__name__}\n")
+        else:
+            traceback.print_exc()
         return {"status": "failed", "detail": type(error).__name__}
     return found
 

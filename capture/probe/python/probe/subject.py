@@ -146,8 +146,8 @@ class Subject:
         )
 
     def _raised(self, error: Exception) -> None:
-        self._is_the_checkpointer(error)
-        self._journal.write("outcome", status="raised", error=type(error).__name__)
+        if not self._is_the_checkpointer(error):
+            self._journal.write("outcome", status="raised", error=type(error).__name__)
 
     def _is_the_checkpointer(self, error: Exception) -> bool:
         """Tell whether an error is of what keeps the thread, and then say that nothing can be known of the subject any more."""
