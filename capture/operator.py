@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from capture import cache, document
+from capture import cache, children, document
 from capture.case import Case
 from capture.errors import EnvironmentFailed, InputRefused, ProbeFailed
 from capture.history import Entry
@@ -63,11 +63,23 @@ class Operator:
         """Delete what kept the thread: the file, or the scope in a database, also if the probe that made it is dead."""
         self._scratch.close()
         if "scope" in self._about:
-            place = {key: self._about[key] for key in ("place", "scope")}
-            try:
-                self._probes.living().ask("close", self._seconds, **place)
-            except ProbeFailed as failure:
-                _LOG.warning("%s may be left in the database: %s", place["scope"], failure.message)
+            self._drop(self._about["place"], _claim(self._about["scope"]))
+
+    def _drop(self, address: str, claim: Path) -> None:
+        """Delete a scope in a database, and then the claim to it; while the claim is there, the next run tries again."""
+        scope = claim.name.rpartition("-")[2]
+        try:
+            self._probes.living().ask("close", self._seconds, place=address, scope=scope)
+        except ProbeFailed as failure:
+            _LOG.warning("%s may be left in the database until the next run: %s", scope, failure.message)
+        else:
+            claim.unlink(missing_ok=True)
+
+    def _clear(self, address: str) -> None:
+        """Delete the scopes that runs claimed which are no longer there: one that was killed, or interrupted, could not."""
+        for claim in cache.folder("scopes").iterdir():
+            if not children.is_alive("-".join(claim.name.split("-")[:2])):
+                self._drop(address, claim)
 
     def take(self, step: int) -> bool:
         """Take a step, 0 being to build the subject, and tell whether there is a subject to go on with."""
@@ -104,7 +116,11 @@ class Operator:
             return {}
         if self._database is None:
             raise EnvironmentFailed("there is no PostgreSQL server.", "Name one with --postgres.")
-        return {"place": self._database(), "scope": f"dispatch_audit_{secrets.token_hex(8)}"}
+        address, claim = self._database(), _claim(f"dispatch_audit_{secrets.token_hex(8)}")
+        self._clear(address)
+        with cache.storage(claim):
+            claim.touch()
+        return {"place": address, "scope": claim.name.rpartition("-")[2]}
 
     def _listening(self) -> Mapping[str, Any]:
         wanted = {tool["sends"] for tool in self._case.scenario["subject"]["tools"] if "sends" in tool}
@@ -200,6 +216,11 @@ def _entries(journal: Path) -> Iterable[Entry]:
             continue
         if isinstance(entry, dict):
             yield entry
+
+
+def _claim(scope: str) -> Path:
+    """Return the file that says whose a scope in a database is, for as long as it may be there."""
+    return cache.folder("scopes") / f"{children.OWNER}-{scope}"
 
 
 def _remove(place: Path) -> None:

@@ -250,8 +250,32 @@ def test_nothing_is_left_in_a_database_that_was_given(name: str, tmp_path: Path,
         judged(tmp_path, name, server=Postgres(interpreter.find(None), address))
         (scope,) = {scope for command, scope in asked if scope}
         assert asked[-1] == ("close", scope)
-        place = environment.ensure(pin.find(PIN).checkpointers or pin.find(PIN).lock, interpreter.find(None))
-        listed = "import sys, psycopg; print(psycopg.connect(sys.argv[1]).execute('SELECT nspname FROM pg_namespace').fetchall())"
-        said = subprocess.run([place.python, "-I", "-c", listed, address], capture_output=True, text=True, check=True).stdout
+        said = schemas(address)
     assert "public" in said
     assert "dispatch_audit" not in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_a_kill_leaves_in_a_database_that_was_given_the_next_run_clears(
+    number: signal.Signals, tmp_path: Path, command: Command
+) -> None:
+    """A run that is ended while it has a scope in a server of others cannot delete it; the next run with the server does."""
+    with Postgres(interpreter.find(None)) as server:
+        address = server.address()
+        process = started(["run", "--pin", PIN, "--case", "crash", "--postgres", address, "--out", str(tmp_path / "out")], tmp_path)
+        while "dispatch_audit" not in schemas(address):
+            assert process.poll() is None
+        os.kill(process.pid, number)
+        process.communicate(timeout=60)
+        done = command("run", "--pin", PIN, "--case", "restart/approve@postgres", "--postgres", address, "--out", tmp_path / "next")
+        assert done.returncode == 0, done.stderr
+        assert "dispatch_audit" not in schemas(address)
+    assert [claim for claim in cache.folder("scopes").iterdir() if claim.name.startswith(f"{process.pid}-")] == []
+
+
+def schemas(address: str) -> str:
+    """Return the names of the schemas of a database."""
+    known = pin.find(PIN)
+    place = environment.ensure(known.checkpointers or known.lock, interpreter.find(None))
+    listed = "import sys, psycopg; print(psycopg.connect(sys.argv[1]).execute('SELECT nspname FROM pg_namespace').fetchall())"
+    return subprocess.run([place.python, "-I", "-c", listed, address], capture_output=True, text=True, check=True).stdout

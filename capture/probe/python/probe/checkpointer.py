@@ -154,9 +154,7 @@ async def _postgres_async(place: Mapping[str, str]) -> Any:
     import psycopg
     from psycopg.rows import dict_row
 
-    return await psycopg.AsyncConnection.connect(
-        place["place"], connect_timeout=_SECONDS, autocommit=True, prepare_threshold=0, row_factory=dict_row
-    )
+    return await psycopg.AsyncConnection.connect(place["place"], **_CONNECTED, row_factory=dict_row)
 
 
 async def _kept_in_postgres_async(connection: Any, place: Mapping[str, str]) -> Any:
