@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel, create_model
@@ -36,7 +36,7 @@ def build(case: Mapping[str, Any], journal: Journal, model: Any, tools: list[Bas
     if any("schema" in question or "typed" in question for question in questions.values()):
         require(interrupt, "response_schema", "interrupt")
     acting = _Acting(questions, journal, model, effects, updates="interrupt" in subject)
-    builder = StateGraph(interrupt_updates.State)
+    builder = StateGraph(interrupt_updates.State if acting.updates else MessagesState)
     for data in subject["nodes"]:
         _add(builder, data, subject["nodes"], acting, tools)
     _start(builder, subject["nodes"])
