@@ -415,7 +415,6 @@ BEYOND: dict[str, tuple[str, Callable[[Entries], None]]] = {
     "killed after an effect that nobody saw": (KILLED, no_effect),
     "killed after the effect of another tool": (KILLED, of_another_tool),
     "killed before an effect that was seen": (KILLED, before_it),
-    "a question listed twice": (RESTARTED, again("review", 1)),
     "killed, and nobody said so": (KILLED, without("process", 2)),
     "killed while paused, and nobody said so": (WAITING, without("process", 2)),
     "not killed, but somebody said so": (RESTARTED, died_elsewhere),
